@@ -1,4 +1,4 @@
-"""Shared by all tests: small studies, and a copy of the project in which the smoke study ran."""
+"""Fixtures for all tests: small studies, and a copy of the project in which the smoke study ran."""
 
 import contextlib
 import fcntl
@@ -30,27 +30,27 @@ from circlet.study import declared_systems, planning, registry, targets
 from circlet.training import job
 
 ROOT = Path(__file__).parents[1]
-# What has not come after so many seconds will not come, however slow and busy the machine is.
+# Seconds after which a test gives up waiting, even on a slow and busy machine.
 PATIENCE = 400
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
-MINE = ROOT / "tests/mine"  # a collection as of a user
-os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait for it to end them
+MINE = ROOT / "tests/mine"  # a collection like a user's
+os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait until it ends them
 # The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
 
 
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # to processes of tests
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the processes of tests
 
 
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
-    """Also: no module is kept compiled, as a file may be edited twice in the second that counts."""
+    """Also keep no compiled modules, whose time stamps miss a second edit within a second."""
     torch.set_num_threads(1)
     sys.dont_write_bytecode = True
 
 
 def experiment(system="constant_attention", **changes):
-    """An experiment of a config, small unless changed."""
+    """Return an experiment of a config, small unless changed."""
     settings = {"system": system, "block": 2, "seeds": {"count": 2}}
     return settings | ({} if "epochs" in changes else {"steps": 5}) | changes
 
@@ -62,13 +62,13 @@ def config(results="results", **changes):
 
 @pytest.fixture
 def mine(tmp_path):
-    """A copy of a collection of a user, which has one of each."""
+    """A copy of a user's collection that has one module of each kind."""
     ignored = shutil.ignore_patterns("__pycache__")
     return shutil.copytree(MINE, tmp_path / "mine", ignore=ignored)
 
 
 def written(study):
-    """The config of a study as a file has it, with its defaults left out."""
+    """Return the config of a study as in a file, without defaults."""
     return json.loads(study.whole_json)
 
 
@@ -88,7 +88,7 @@ def config_of(*folders, results="results"):
 
 
 def run_blocks(study):
-    """Run all blocks of a study here, each after those that it starts from."""
+    """Run all blocks of a study in this process, each after the blocks that it starts from."""
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     return study
@@ -106,7 +106,7 @@ def make_all(study):
 
 
 def make_tables(study, *names):
-    """Make some tables of a study, or all, with those behind them; the last one is returned."""
+    """Make some tables of a study (or all), and the tables behind them; return the last one."""
     every = {t.name: t for t in targets.ordered(study) if t.kind == "tables"}
     behind = {t.name for name in names for t in targets.with_dependencies(every[name])}
     for name, table in every.items():
@@ -121,7 +121,7 @@ def table_of(module, study):
 
 
 def respecify(monkeypatch, **changes):
-    """Let all systems declare something else."""
+    """Replace some declarations of all systems."""
     found = declared_systems.Systems.__getitem__
     monkeypatch.setattr(
         declared_systems.Systems,
@@ -136,20 +136,20 @@ def circle(p, k):
 
 
 def grid(p, columns):
-    """A grid: n + 1 is one column further, n + columns one row further."""
+    """Return a grid: n + 1 is one column further, n + columns one row further."""
     n = np.arange(p)
     return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
 
 
 def edit(file, old, new, times=-1):
-    """Replace some text in a file that has it, everywhere or the first times."""
+    """Replace text in a file that contains it, everywhere or the first ``times`` times."""
     text = file.read_text()
     assert old in text, f"{file} has no {old!r}"
     file.write_text(text.replace(old, new, times))
 
 
 def flipped(content, position, bit=4):
-    """The same bytes except for one bit."""
+    """Return the same bytes except for one bit."""
     changed = bytearray(content)
     changed[position] ^= 1 << bit
     return bytes(changed)
@@ -157,7 +157,7 @@ def flipped(content, position, bit=4):
 
 @contextlib.contextmanager
 def mounted(folder, options):
-    """A small file system of its own; skips the test where that is not allowed."""
+    """Mount a small file system; skip the test if mounting is not allowed."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
@@ -169,7 +169,7 @@ def mounted(folder, options):
 
 
 def plain_run(point, seed, steps):
-    """Train losses by step, and the network at the end, of the plain loop: the oracle."""
+    """Return train losses by step and the final network of the plain loop, the reference."""
     dtype = getattr(torch, point.settings.dtype)
     run = plain.one(point.system.name, point.parameters, point.seeds(seed), dtype)
     losses = []
@@ -201,12 +201,12 @@ class Project:
         return done
 
     def snakemake(self, *arguments, config="config/smoke.yaml", **options):
-        # Targets first: --configfile takes all that follows.
+        # Targets come first: --configfile takes all following arguments.
         chosen = ("--profile", "profiles/local", "--configfile", config)
         return self.run("snakemake", *arguments, *chosen, **options)
 
     def would_run(self, config="config/smoke.yaml"):
-        """Jobs that a dry run announces: rule and count, without the targets."""
+        """Return the jobs that a dry run announces, by rule, without targets."""
         lines = self.snakemake("--dry-run", config=config).stdout.splitlines()
         if "job" not in (line.split(" ")[0] for line in lines):
             assert any("Nothing to be done" in line for line in lines), lines
@@ -225,7 +225,7 @@ class Project:
         edit(self.folder / file, old, new, 1)
 
     def half_written(self):
-        """Temporary files of `files.atomic` that somebody left."""
+        """Return temporary files of `files.atomic` that were left behind."""
         return [
             p for p in self.folder.glob("results/**/.*") if re.search(r"\.[0-9a-f]{8}\.", p.name)
         ]
@@ -236,14 +236,14 @@ class Project:
 
 
 def project_files() -> list[str]:
-    """Names of the files of the project, as a clone would have them."""
+    """Return the names of the project's files, as a clone would have them."""
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     return [name for name in filter(None, listed.split("\0")) if (ROOT / name).is_file()]
 
 
 def project_copy(folder: Path) -> Project:
-    """The files of the project, and its kernels as they are built, without results."""
+    """Copy the files of the project, and its built kernels, without results."""
     built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
     for name in [*project_files(), *built]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -252,7 +252,7 @@ def project_copy(folder: Path) -> Project:
 
 
 def made_from() -> str:
-    """Hash of all that the results of a study follow from."""
+    """Return a hash of all that the results of a study follow from."""
     tops = ("Snakefile", "workflow", "src", "config", "profiles", "constraints.txt")
     files = sorted(name for name in project_files() if Path(name).parts[0] in tops)
     content = hashlib.sha256(f"{sys.version} {files} {MAKE}".encode())
@@ -262,7 +262,7 @@ def made_from() -> str:
 
 
 def children_seconds():
-    """Computing time of all processes that were started here and have ended."""
+    """Return the computing time of all ended child processes."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime
 
@@ -274,8 +274,8 @@ def start_seconds():
     return children_seconds() - before
 
 
-# All that the jobs of a study do, in two processes: Snakemake would start 120 of them. The files
-# that each target reads are noted in reads.json.
+# All that the jobs of a study do, in two processes: Snakemake would start 120. The files that each
+# target reads are listed in reads.json.
 MAKE = """
 import json, sys
 from itertools import groupby
@@ -336,8 +336,8 @@ def finish(project: Project, config="config/smoke.yaml"):
 def finished(pytestconfig):
     """The project with a finished smoke study. Do not change it: take a ``project``.
 
-    It is kept for later calls of pytest, and shared with those at work now, until an edit asks for
-    another.
+    It is kept for later calls of pytest and shared with concurrent ones, until an edit requires
+    a new one.
     """
     cache = pytestconfig.cache.mkdir("finished")
     folder = cache / made_from()
@@ -354,7 +354,7 @@ def finished(pytestconfig):
             project = project_copy(folder)
             try:
                 finish(project)
-            except AssertionError as error:  # others would wait as long for the same
+            except AssertionError as error:  # other workers would wait as long for the same error
                 failed.write_text(str(error))
                 raise
             (folder / "done").touch()
@@ -363,13 +363,13 @@ def finished(pytestconfig):
 
 @pytest.fixture
 def project(finished, tmp_path):
-    """One's own copy of the project with its finished smoke study."""
+    """A private copy of the project with its finished smoke study."""
     return finished.copy(tmp_path / "project")
 
 
 @pytest.fixture
 def empty_project(tmp_path):
-    """One's own copy of the project with nothing run."""
+    """A private copy of the project without results."""
     return project_copy(tmp_path / "project")
 
 
@@ -393,7 +393,7 @@ def browser():
 
 @pytest.fixture
 def visit(browser):
-    """Open a file; whatever its page says, asks for or throws by the end is a failure."""
+    """Open a file; any error, console message or request of its page fails the test."""
     opened, wrong = [], []
 
     def visit(path, fragment="", size="desktop", scheme="light", expected=None):
@@ -402,9 +402,9 @@ def visit(browser):
         page.set_default_timeout(60_000)
         opened.append(page)
         address = path.as_uri()
-        beside = f"{path.parent.as_uri()}/figures/"  # reports look whether they are there
+        beside = f"{path.parent.as_uri()}/figures/"  # reports check whether these files exist
         own = (address, beside, "data:", "blob:")
-        known = expected or "\0"  # what its console is to say
+        known = expected or "\0"  # message that its console may show
         page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
         page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
@@ -419,7 +419,7 @@ def visit(browser):
 
 @pytest.fixture
 def page_of(visit, finished):
-    """Open the smoke study's explorer at a fragment, when it is set up."""
+    """Open the smoke study's explorer at a fragment, and wait until it is set up."""
 
     def page_of(fragment="", **options):
         page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
@@ -430,7 +430,7 @@ def page_of(visit, finished):
 
 
 def serious(page):
-    """Serious and critical accessibility problems of a page, found by axe."""
+    """Return serious and critical accessibility problems of a page, found by axe."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     found = axe.Axe().run(page).response["violations"]
     return [v for v in found if v["impact"] in ("serious", "critical")]
@@ -438,7 +438,7 @@ def serious(page):
 
 @pytest.fixture
 def screenshot():
-    """Leave a picture of a whole page, to be looked at."""
+    """Save a picture of a whole page for inspection."""
 
     def screenshot(page, name):
         SCREENSHOTS.mkdir(exist_ok=True)

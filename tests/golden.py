@@ -1,6 +1,6 @@
 """Write the golden values of all systems and of interventions: `python tests/golden.py`.
 
-To be run when a test says so: after a new version of a system, or after an edit of code that leaves
+Run it when a test says so: after a new version of a system, or after an edit of code that leaves
 its numbers as they are.
 """
 
@@ -25,19 +25,19 @@ def path_of(name):
 
 
 def code_of(name):
-    """Fingerprint of the code that computes them."""
+    """Return the fingerprint of the code that computes the values."""
     if name in SYSTEMS:
         return fingerprint.of_system(SYSTEMS[name])
     return fingerprint.digest("circlet.study.interventions")
 
 
 def rounded(value):
-    """Six decimals are more than the tests compare."""
+    """Round to six decimals, more than the tests compare."""
     return [rounded(v) for v in value] if isinstance(value, list) else round(value, 6)
 
 
 def same(found, before):
-    """Whether values, and their version, are those stored before, but for rounding."""
+    """Return whether values and version equal the stored ones, up to rounding."""
     return found.keys() == before.keys() and all(
         np.shape(found[k]) == np.shape(before[k]) and np.allclose(found[k], before[k], 0, 1e-5)
         for k in found
@@ -52,6 +52,6 @@ if __name__ == "__main__":
         path = path_of(name)
         before = json.loads(path.read_text()) if path.exists() else {}
         before.pop("code", None)
-        if same(found, before):  # so that rounding never adds up
+        if same(found, before):  # so that rounding errors never accumulate
             found = before
         path.write_text(json.dumps({"code": code_of(name)} | found) + "\n")

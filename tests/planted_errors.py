@@ -1,4 +1,4 @@
-"""Wrong results on purpose: would the scorecard notice them?
+"""Planted errors: would the scorecard notice wrong results?
 
 An error, such as a bug or a cheat would make, is planted in a table of a frozen study that was made
 from logs. All tables that follow are recomputed, and the verdicts are compared with those of the
@@ -40,7 +40,7 @@ Error = namedtuple("Error", "name size study table change")  # change: from fram
 
 
 def chosen(frame, where):
-    """Whether rows have some values of columns; parameters that a system lacks are null."""
+    """Return whether rows have some values of columns; parameters that a system lacks are null."""
     rows = pd.Series(True, frame.index)
     for name, value in where.items():
         rows &= frame[name].eq(value).fillna(False).astype(bool)
@@ -48,31 +48,31 @@ def chosen(frame, where):
 
 
 def error(function):
-    """A function of a frame and settings, which waits for the frame: ``where`` are its rows."""
+    """Turn a function of a frame and settings into one of settings; ``where`` selects rows."""
     return lambda *settings, **where: lambda frame: function(frame.copy(), where, *settings)
 
 
 @error
 def computed(frame, where, column, function):
-    """A column is a function of the rows."""
+    """Replace a column by a function of the rows."""
     rows = chosen(frame, where)
     frame.loc[rows, column] = function(frame[rows]).astype(frame[column].dtype)
     return frame
 
 
 def changed(column, function, **where):
-    """A column is a function of itself."""
+    """Replace a column by a function of itself."""
     return computed(column, lambda rows: function(rows[column]), **where)
 
 
 def swapped(one, other):
-    """Two columns have each other's values."""
+    """Swap the values of two columns."""
     return lambda frame: frame.assign(**{one: frame[other], other: frame[one]})
 
 
 @error
 def kept(frame, where, function):
-    """Keep only those of some rows for which a condition holds."""
+    """Drop rows that ``where`` selects and for which a condition does not hold."""
     rows = frame[chosen(frame, where)]
     return frame.drop(rows.index[~function(rows).to_numpy(bool)])
 
@@ -87,7 +87,7 @@ def copied(made, rows, frame, sources):
 
 @error
 def pasted(frame, where, by, sources, share=1.0):
-    """Runs at one value of a column (or a first share of them) get the results at another."""
+    """Give runs at one value of a column (or a first share of them) the results at another."""
     made = frame.copy()
     for value, source in sources.items():
         rows, others = (frame.index[chosen(frame, where | {by: v})] for v in (value, source))
@@ -102,7 +102,7 @@ def by_point(frame):
 
 @error
 def repeated(frame, _, n):
-    """The first n runs of every point stand for all of its runs."""
+    """Replace the results of each point by repetitions of its first n runs."""
     place = by_point(frame).cumcount()
     return copied(frame.copy(), frame.index, frame, frame.index - place + place % n)
 
@@ -116,24 +116,24 @@ def shuffled(values):
 
 
 def some(rows, share):
-    """Rows drawn at random."""
+    """Select a random share of the rows."""
     return pd.Series(np.random.default_rng(0).random(len(rows)) < share, rows.index)
 
 
 def are_better(runs):
-    """Whether runs are at least as accurate as half of those of their point."""
+    """Return whether runs are at least as accurate as their point's median."""
     return runs["test_accuracy"] >= by_point(runs)["test_accuracy"].transform("median")
 
 
 def diverged(runs):
-    """A tenth of the runs at every weight decay end at chance accuracy: p = 17, 153 pairs."""
+    """End a tenth of the runs at every weight decay at chance accuracy: p = 17, 153 pairs."""
     ends = {"norm_ratio": 9.0, "is_circle": False, "imperfections": 144, "test_accuracy": 1 / 17}
     runs.loc[chosen(runs, WD) & some(runs, 0.1), list(ends)] = tuple(ends.values())
     return runs
 
 
 def relabelled(runs):
-    """The rounder grids at weight decay 0.6 are called circles until there are 12 in 100."""
+    """Call the roundest grids at weight decay 0.6 circles, until 12 in 100 are circles."""
     here = runs[chosen(runs, WD | {"weight_decay": 0.6})].sort_values("norm_ratio")
     rounder = here.index[: round(0.12 * len(here))]
     return runs.assign(is_circle=runs["is_circle"] | runs.index.isin(rounder))
@@ -240,7 +240,7 @@ PLANTED = {
     ("clustering_heads", "gradient_norms"): [
         ("the same gradient at all steps", G, changed("norm", lambda g: 0 * g + 1))],
 }  # fmt: skip
-# Tables that are made again, as `transfers` and `seed_effects`, get their errors through `heads`.
+# Tables that are recomputed, as `transfers` and `seed_effects`, get their errors through `heads`.
 ERRORS = [
     Error(name, size, study, table, change)
     for (study, table), rows in PLANTED.items()
@@ -250,9 +250,9 @@ ERRORS = [
 
 
 def scorecard(name, error=None):
-    """The scorecard of a copy of a study, with an error or without.
+    """Return the scorecard of a copy of a study, with an error or without.
 
-    All that it follows from is made again, and nothing else.
+    Only the tables behind it are recomputed.
     """
     study = planning.plan_file(STUDIES / name / frozen.CONFIG)
     with tempfile.TemporaryDirectory() as temporary:
@@ -276,7 +276,7 @@ def scorecard(name, error=None):
                 made = make.computed(load(target.module), target.study, target.name)
                 path = copy.table(target.name)
                 parquet.write(made, path, parquet.footer(path))
-        except LogError:  # so wrong that no scorecard is made
+        except LogError:  # so wrong that there is no scorecard
             return None
         return parquet.read(copy.table("scorecard")).to_pandas()
 
@@ -289,7 +289,7 @@ def planted(error):
 
 
 def verdict(before, after):
-    """The outcome, and the claims that revealed it."""
+    """Return the outcome, and the claims that revealed the error."""
     if after is None:
         return NOTICED, ["refused"]
     agreed = before["verdict"].isin(AGREES)

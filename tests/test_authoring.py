@@ -1,4 +1,4 @@
-"""What somebody meets who writes a collection: new, check, and runs that follow their code."""
+"""Writing a collection: new, check, and runs that follow the author's code."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ NETWORKS = ROOT / "tests/networks"
 
 @pytest.fixture
 def mine(tmp_path, request):
-    """A new collection of a name of its own, as modules are found by name."""
+    """A new collection with a unique name, because modules are found by name."""
     folder = tmp_path / f"own{abs(hash(request.node.name)) % 10**9}"
     new.collection(folder)
     return folder
@@ -99,7 +99,7 @@ def test_what_cannot_be_made_is_one_line(mine, case):
 
 
 def test_new_says_what_comes_next(tmp_path, capsys, monkeypatch):
-    """Commands that work as they are printed, in the folder where they are."""
+    """It prints commands that work as they are, in the current folder."""
     folder = tmp_path / "a b/said"
     main(["new", "collection", str(folder)])
     assert capsys.readouterr().out.endswith(f"next: circlet new system '{folder}' NAME\n")
@@ -119,7 +119,7 @@ def test_new_says_what_comes_next(tmp_path, capsys, monkeypatch):
     assert terminal.to_run(path) == f"snakemake --cores all {given}"
 
 
-# What is replaced in which file by what, and what check says of it.
+# Edits as (file, old text, new text), and what check says of them.
 BROKEN = {
     "a gradient of its own that is another": (
         "equations/sums.py", "def metrics(",
@@ -157,7 +157,7 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_check_says_what_is_wrong(mine, capsys, case):
     with_everything(mine)
-    del sys.modules[f"circlet.collections.{mine.name}.tables.sizes"]  # as a new process sees it
+    del sys.modules[f"circlet.collections.{mine.name}.tables.sizes"]  # like a new process
     file, old, replacement, said = BROKEN[case]
     edit(mine / file, old, replacement)
     if "batch_size" in replacement:
@@ -187,7 +187,7 @@ def test_check_tries_interventions_and_a_run_says_what_is_wrong_in_one_line(mine
 
 
 def test_check_tries_a_gradient_without_a_loss(capsys):
-    """Those of the shipped systems, by finite differences."""
+    """The gradients of the shipped systems agree with finite differences."""
     from circlet import check
 
     for name in ("constant_attention", "embedding_mlp", "sparse_transformer"):
@@ -198,7 +198,7 @@ def test_check_tries_a_gradient_without_a_loss(capsys):
         assert check._slope(point) == "gradients() agree with finite differences of train_loss"
 
 
-# What vmap does run by run, with a warning.
+# An operation that vmap does run by run, with a warning.
 SLOW = """    pairs, target = examples
     torch.renorm(next(network.parameters()), 2, 0, 1.0)
 """
@@ -225,12 +225,12 @@ def test_completion_knows_the_commands(capsys):
 
 @pytest.fixture
 def network(tmp_path, request):
-    """A copy of the networks, with a study of one of them that is done."""
+    """A copy of the networks."""
     return shutil.copytree(NETWORKS, tmp_path / f"own{abs(hash(request.node.name)) % 10**9}")
 
 
 def study_of(folder, results):
-    """The study as a newly started process sees it."""
+    """Return the study as a newly started process sees it."""
     fingerprint.forget()
     declared_systems._spec.cache_clear()
     for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:
@@ -244,7 +244,7 @@ EDITS = {
     "a comment": ("equations", "import torch\n", "import torch  # a comment\n", "done"),
     "a docstring": ("equations", '"""Logits are', '"""Logits are, of course,', "done"),
     "its loss": ("equations", "0.8 * len", "0.7 * len", "outdated"),
-    "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # in its name
+    "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # part of its name
     "a default that no name has": ("systems", 'LEARNING_RATE,\n        "w', None, "outdated"),
     "a schedule that no config gives": (
         "systems",
@@ -290,7 +290,7 @@ def test_an_imported_module_of_its_collection_counts(network, tmp_path):
     assert study_of(network, tmp_path).points[0].version != before
 
 
-# What it costs is measured.
+# Costs are measured.
 
 
 @pytest.fixture
@@ -302,7 +302,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
-    """A broken collection of another study is not in the way."""
+    """This works although another study's collection is broken."""
     study_of(network, "results")
     (network / "equations/quadratic.py").write_text("")
     study = study_of(NETWORKS, "results")
@@ -314,14 +314,14 @@ def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
     assert 0 < found.alone < 0.1
     assert found.step_seconds(1) == found.alone
     assert found.step_seconds(found.timed) == pytest.approx(found.stacked)
-    monkeypatch.setattr(measured.subprocess, "run", None)  # is not called again
+    monkeypatch.setattr(measured.subprocess, "run", None)  # must not be called again
     measured._kept.cache_clear()
     measured.measure(study.points)
     assert measured.of(point) == found
     (file,) = cache.iterdir()
     file.write_text("{")
     measured._kept.cache_clear()
-    assert measured.known(point) is None  # and is measured anew
+    assert measured.known(point) is None  # so it is measured again
     assert "Measuring what a step of a network costs" in capsys.readouterr().err
 
 
@@ -354,7 +354,7 @@ def test_a_network_that_fails_is_said_when_it_is_planned(cache, network):
 
 
 def test_what_an_author_prints_does_not_disturb_the_measuring(cache, network):
-    """A cache that cannot be written is done without."""
+    """It also works without a cache that can be written."""
     cache.write_text("a file")
     edit(
         network / "equations/quadratic.py", "    p = parameters", "    print(1)\n    p = parameters"

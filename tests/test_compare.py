@@ -43,13 +43,13 @@ def results(tmp_path):
 
 
 def edit(folder, name, rows=None, **columns):
-    """Write a file again with other columns (None: without it), of all rows or some."""
+    """Rewrite a file with changed columns (None: without it) and all or some rows."""
     table = pa.table({k: v for k, v in (FILES[name] | columns).items() if v is not None})
     write(folder, {name: table if rows is None else table.take(rows)})
 
 
 def lines(results, **options):
-    """What is said of the files, without the three lines at the end that do not decide."""
+    """Return the lines on files, without the last three, which do not decide."""
     said, equal = compare.folders(*results, **options)
     *found, counts, _, _ = said.splitlines()
     assert equal == (not found)
@@ -59,7 +59,7 @@ def lines(results, **options):
 
 def test_equal_folders(results):
     folder = results[1]
-    write(folder, {"tables/.heads.1234.parquet": {"x": [1]}})  # another process writes it
+    write(folder, {"tables/.heads.1234.parquet": {"x": [1]}})  # a temporary file of another process
     (folder / "tables/heads.csv").write_text("x")
     (folder / "logs/e").rename(folder / "moved")
     (folder / "logs/e").symlink_to(folder / "moved")
@@ -100,7 +100,7 @@ def test_a_difference_is_said_and_located(results, name, columns, said):
         columns = {"values": pa.array(columns["values"], pa.list_(pa.float32()))}
     edit(results[1], name, **columns)
     assert lines(results) == [f"{name}: {said}"]
-    edit(results[0], name, **columns)  # whatever it is, it equals itself
+    edit(results[0], name, **columns)  # any value equals itself
     assert lines(results) == []
 
 

@@ -1,4 +1,4 @@
-"""Pages with numbers are what their templates give, and frozen studies follow from themselves."""
+"""Pages with numbers equal the output of their templates, and frozen studies are consistent."""
 
 import importlib.util
 import json
@@ -41,7 +41,7 @@ def test_frozen_studies_are_small():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_frozen_studies_are_of_the_configs_that_are_shipped(study):
-    """Of a study that is run in parts, some experiments may not be frozen yet."""
+    """If a study is run in parts, some experiments may not be frozen yet."""
     ours, shipped = (
         planning.plan_file(ROOT / path).config
         for path in (f"docs/studies/{study}/config.yaml", f"config/{study}.yaml")

@@ -19,7 +19,7 @@ from circlet.study import planning
 
 
 def test_a_classifier_is_drawn_the_right_way_up():
-    """Class 2 above, 1 below to the right, 0 below to the left; only train sums are dots."""
+    """Class 2 is above, 1 below to the right, 0 below to the left; only train sums are dots."""
     axis = np.linspace(-1, 1, 4)
     x, y = (side.ravel() for side in np.meshgrid(axis, axis))
     shown = pd.DataFrame({"x": x, "y": y, "predicted": np.where(y > 0, 2, (x > 0).astype(int))})
@@ -67,7 +67,7 @@ def test_galleries_show_the_papers_seeds():
 
 
 def drawn(monkeypatch, module, tables, **changes):
-    """A figure of a study whose tables hold these frames."""
+    """Draw a figure of a study whose tables hold these frames."""
     study = planning.plan(config(**changes) | {"reproduce": dict.fromkeys(module.ROLES, "e")})
     monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
@@ -148,7 +148,7 @@ def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
 
 
 def y_at(outline, x):
-    """Heights of the corners of an outline at x."""
+    """Return the heights of the corners of an outline at x."""
     return {float(y) for at, y in outline.vertices if at == x}
 
 

@@ -1,4 +1,4 @@
-"""A study without its logs: its tables follow from each other, or the audit says where not."""
+"""Frozen studies: tables follow from each other without logs, or the audit says which do not."""
 
 import contextlib
 import re
@@ -42,7 +42,7 @@ def test_a_frozen_study_is_small_and_follows_from_itself(folder, capsys):
     assert {"scorecard", "structures", "survival", "heads", "outcome_summary"} <= tables
     assert not any(name.startswith("explorer_") for name in tables)
     assert sum(path.stat().st_size for path in folder.rglob("*")) < 2_000_000
-    for name in tables:  # what is made again from rounded numbers is what was frozen
+    for name in tables:  # tables recomputed from rounded numbers equal the frozen ones
         whole = planning.plan_file(CONFIG).table(name)
         assert not compare.tables(whole, folder / f"tables/{name}.parquet", 1e-5), name
     capsys.readouterr()
@@ -58,9 +58,9 @@ def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
     page = frozen.report(planning.plan_file(folder / "config.yaml"), tmp_path / "page")
     text = page.read_text(encoding="utf-8")
     assert text.count("<figure") > 10
-    assert "Weights and biases against weight decay" in text  # from a table that is made again
-    assert "A grid and a circle" not in text  # that needs logs
-    assert "Not drawn: " in text  # what has too few runs
+    assert "Weights and biases against weight decay" in text  # from a recomputed table
+    assert "A grid and a circle" not in text  # this figure needs logs
+    assert "Not drawn: " in text  # figures with too few runs
     links = re.findall(r'(?:href|data-beside)="([^"]*)"', text)
     assert all(link.startswith(("#", "https://arxiv.org", "figures/")) for link in links)
     assert str(tmp_path) not in text
@@ -137,7 +137,7 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
         ordered = [f.sort_values(keys, kind="stable", ignore_index=True) for f in frames]
         pd.testing.assert_frame_equal(*ordered)
     main(["audit", "--configfile", "parts/config.yaml"])
-    (tmp_path / "parts/tables/survival.parquet").unlink()  # as if it had been too large
+    (tmp_path / "parts/tables/survival.parquet").unlink()  # as if it were too large
     main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
     assert not (tmp_path / "parts/tables/survival.parquet").exists()
     settings = config | {"experiments": experiments | {"trajectory": experiment("embedding_mlp")}}
@@ -148,7 +148,7 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
 
 
 def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeypatch):
-    """Even those whose folder has kept the name of before something was swept."""
+    """This includes points whose folder has the name from before another parameter was swept."""
     monkeypatch.chdir(tmp_path)
 
     def made(**changes):

@@ -1,4 +1,4 @@
-"""Gross errors change a verdict, but for those that are known not to."""
+"""Gross errors change a verdict, except for the listed ones."""
 
 import pandas as pd
 import planted_errors as planting

@@ -39,7 +39,7 @@ def test_recipes_run(project, page):
 
 
 def test_tables_of_recipes_have_rows(finished):
-    """All but that of loss spikes, as the smoke study may have none."""
+    """Only the table of loss spikes may be empty, as the smoke study may have none."""
     results = circlet.load(finished.folder / "results/smoke")
     named = set(re.findall(r'\.table\("(\w+)"', TABLE_PAGE))
     assert len(named) > 10
@@ -47,7 +47,7 @@ def test_tables_of_recipes_have_rows(finished):
 
 
 def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, capsys):
-    """Every file that docs/extending.md prints: checked, run, drawn and judged."""
+    """Every file that docs/extending.md prints is checked, run, drawn and judged."""
     printed = re.findall(r"```\w+\n# (mine/\S+)\n(.*?)```", EXTENDING, re.DOTALL)
     assert len(printed) == 10
     monkeypatch.chdir(tmp_path)
@@ -83,7 +83,7 @@ def test_links_lead_somewhere():
 
 
 def test_every_table_is_listed():
-    """With its meaning; the listing is generated for each collection that the template names."""
+    """The listing has each table's meaning; it is generated for the collections in the template."""
     tables = registry.modules(registry.SHIPPED, "tables")
     assert tables
     for name in tables:

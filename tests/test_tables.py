@@ -1,4 +1,4 @@
-"""Tables computed from planted runs: what comes out must be what was put in."""
+"""Tables computed from planted runs have the planted values."""
 
 import json
 import math
@@ -98,7 +98,7 @@ def test_two_systems_share_a_table(tmp_path):
 
 @pytest.mark.parametrize("system", ["constant_attention", "particles"])
 def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp_path, system):
-    """Diverged runs are rows, and what needs finished ones says that there are none."""
+    """Diverged runs have rows, and tables and figures of finished runs say that there are none."""
     if system == "constant_attention":
         roles = ("table1", "weight_magnitudes", "projection_gallery", "network_forces")
         change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
@@ -202,7 +202,7 @@ def table(study):
 
 
 def with_table(mine, results, values, more=""):
-    """A study, run, of which a table has some values in every row."""
+    """Return a study, run, with a table that has some values in every row."""
     with (mine / "tables/distances.py").open("a") as file:
         file.write(WRITTEN.format(values=values) + more)
     study = planning.plan(config_of(mine, results=results))
@@ -235,7 +235,7 @@ def columns(study):
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
-    """At the pair sums the classifier gives the logged losses; the map is its class."""
+    """At the pair sums the classifier gives the logged losses; the map shows its class."""
     make_tables(study, "classifier_maps", "pair_sums")
     maps, sums = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
     runs = make_tables(study, "runs").set_index("run_id")
@@ -334,7 +334,7 @@ def test_a_table_is_read_as_far_as_it_is_about_the_study_or_a_role(tmp_path):
     rows = pa.table({"experiment": ["e", "other", None], "value": [1, 2, 3]})
     parquet.write(rows, s.table("structures"), {})
     assert parquet.read_table(s, "structures", "table1")["value"].tolist() == [1]
-    # Null: about no experiment, as a claim that is not run.
+    # Null: it belongs to no experiment, like a claim that is not run.
     assert parquet.read_table(s, "structures")["value"].tolist() == [1, 3]
 
 

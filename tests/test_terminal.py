@@ -50,7 +50,7 @@ def judged(tmp_path_factory):
 
 @pytest.fixture
 def reported(judged):
-    """A study without figures to draw whose scorecard has one row and whose runs are known."""
+    """A study with no figures to draw, a scorecard of one row, and known runs."""
     study, copy = judged
     shutil.rmtree(study.results)
     shutil.copytree(copy, study.results)
@@ -86,7 +86,7 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
 
 
 def plant(study, row):
-    """Put a scorecard of one row in the place of the study's."""
+    """Replace the study's scorecard by one row."""
     (target,) = [t for t in targets.tables(study) if t.name == "scorecard"]
     card = schema.conform(pd.DataFrame([row]), scorecard.COLUMNS, "scorecard")
     parquet.write(card, study.table("scorecard"), provenance.made_by() | target.footer)
@@ -165,7 +165,7 @@ def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
 
 
 def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
-    """The row is of no known claim, then of one that names the figure."""
+    """The row's claim is unknown at first, then one that names the figure."""
     (drawn,) = [p for p in targets.figures(reported) if p.name == "imperfections_accuracy"]
     for path in drawn.outputs:
         path.parent.mkdir(exist_ok=True)
@@ -215,7 +215,7 @@ def test_a_scorecard_from_older_runs_is_not_shown(reported):
 
 
 def test_the_plan_tells_minutes_from_days(monkeypatch):
-    """At 60 billion operations a second, as kernels have on a core of 2023."""
+    """Minutes and days are at 60 billion operations a second, as kernels have on a core of 2023."""
     monkeypatch.setattr(
         measured, "of_kernel",
         lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
@@ -333,7 +333,7 @@ def test_what_was_killed_has_no_error_of_its_own(half_done):
 
 
 def test_a_block_that_had_finished_is_not_called_killed(half_done):
-    """The log is from an earlier job: the last one failed before it wrote any."""
+    """The log is from an earlier job: the last job failed before it wrote any text."""
     study, second = half_done
     second.job_log.write_text("e/p17_d2_wd0/00002-00003: 2 runs of 5 steps, 0.1 s\n")
     said = terminal.failures(study, "")
@@ -352,7 +352,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done):
         study, True
     )
     assert "damaged:" not in terminal.status(study, True)
-    for path in (log, runs):  # in the data, far from the footer
+    for path in (log, runs):  # damage the data, far from the footer
         path.write_bytes(flipped(path.read_bytes(), 300))
     assert "damaged:" not in terminal.status(study)
     said = terminal.status(study, True)

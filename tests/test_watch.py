@@ -1,4 +1,4 @@
-"""What the display of a running study says, from files as jobs leave them."""
+"""The display of a running study, from files as jobs leave them."""
 
 import io
 import logging
@@ -25,7 +25,7 @@ def study(tmp_path):
 
 
 def said(block, text, age=0.0):
-    """A block's job has written this to its text log, so many seconds ago."""
+    """Write a text to a block's log, as its job did so many seconds ago."""
     block.job_log.parent.mkdir(parents=True, exist_ok=True)
     block.job_log.write_text(text)
     then = block.job_log.stat().st_mtime - age
@@ -60,7 +60,7 @@ def test_a_block_that_failed_or_went_silent_does_not_run(study):
 
 
 def test_what_jobs_said_before_it_began_does_not_count(study):
-    """A job that failed is tried again by the next Snakemake, and has not failed there yet."""
+    """A job that failed before is tried again, and has not failed under this Snakemake yet."""
     first, second, _ = study.ordered_blocks
     said(first, "error: the disk is full\n", age=10)
     said(second, "e/p/00002-00003: 50 % done, about 3 s left\n", age=10)
@@ -104,18 +104,18 @@ def state(share=0.0, work=(0.0, 0.0), **changes):
 def test_time_left_follows_the_pace(study):
     looking = watch.Watch(study)
     assert looking.seconds_left(state(work=(20, 80)), 100.0) is None
-    assert looking.seconds_left(state(work=(20, 80)), 200.0) is None  # no progress: no pace
+    assert looking.seconds_left(state(work=(20, 80)), 200.0) is None  # no progress, no pace
     assert looking.seconds_left(state(work=(40, 60)), 200.0) == pytest.approx(300)
 
 
 def test_what_is_left_follows_what_finished_jobs_took(study):
-    """If a block took three times what was expected, the others of its system will, too."""
+    """If a block took three times as long as expected, so will the others of its system."""
     looking, (first, *_) = watch.Watch(study), study.ordered_blocks
     alone = looking.seconds[first.key]
     targets = cost.target_seconds() * len(looking.targets)
     assert looking.look().work == pytest.approx((0, 3 * alone + targets))
     job.run_block(first, "cpu")
-    took = 3 * alone - (alone - cost.cpu_seconds(first))  # with the start of its job
+    took = 3 * alone - (alone - cost.cpu_seconds(first))  # including the start of its job
     for path in first.logs:
         table, made = parquet.read(path), parquet.footer(path)
         parquet.write(table, path, made | {"seconds": took})
@@ -152,7 +152,7 @@ class Terminal(io.StringIO):
 
 
 def on_terminal(monkeypatch):
-    """A terminal of 80 columns in place of standard error."""
+    """Replace standard error by a terminal of 80 columns."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
@@ -175,7 +175,7 @@ def test_messages_stand_above_it_and_the_terminal_is_left_as_it_was(study, monke
     assert "\x1b[?25l" in shown and shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
     above = shown.index("a message of Snakemake")
     assert above < shown.rindex("0 of 6 runs")
-    assert shown[:above].endswith("\x1b[2K")  # the display is gone where it stands
+    assert shown[:above].endswith("\x1b[2K")  # the display disappears at its position
 
 
 def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):

@@ -31,7 +31,7 @@ LARGEST = 720  # order of S6: 518 400 pairs
 
 
 def is_name(text: str) -> bool:
-    """Whether it names a group."""
+    """Return whether a text names a group."""
     is_one = NAME.fullmatch(text) is not None
     return is_one and all(n % 4 == 0 and n > 4 for letter, n in factors(text) if letter == "Q")
 
@@ -58,7 +58,7 @@ def _order(letter: str, n: int) -> int:
 
 
 def multiplication(name: str) -> np.ndarray:
-    """The number of a b at row a and column b, shape (order, order)."""
+    """Return the multiplication table, (order, order): the number of a b at row a and column b."""
     table = np.zeros((1, 1), dtype=int)
     for letter, n in factors(name):
         own = _table(letter, n)
@@ -80,7 +80,7 @@ def _table(letter: str, n: int) -> np.ndarray:
 
 
 def _with_flips(n: int, square: int) -> np.ndarray:
-    """Elements r^k s^f, k + n f: s r = r^-1 s, and s s = r^square."""
+    """Return the table of r^k s^f, numbered k + n f, where s r = r^-1 s and s s = r^square."""
     flip, k = np.divmod(np.arange(2 * n), n)
     sign = 1 - 2 * flip[:, None]
     power = k[:, None] + sign * k + square * (flip[:, None] & flip)
@@ -93,5 +93,5 @@ def _permutations(n: int, even: bool) -> np.ndarray:
         first, second = np.triu_indices(n, 1)
         every = every[(every[:, first] > every[:, second]).sum(1) % 2 == 0]
     digits = n ** np.arange(n)[::-1]
-    products = every[:, every]  # a at the images of b
+    products = every[:, every]  # row a, column b: the images of b, mapped by a
     return np.searchsorted(every @ digits, products @ digits)

@@ -1,4 +1,4 @@
-"""What the figures share: a panel per point, and a colour per dimension."""
+"""Shared parts of the figures: a panel per point, and a colour per dimension."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,7 +11,7 @@ COLUMNS = 3  # panels side by side
 
 
 def titles(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """A title for each experiment and point: its group, if that says which it is."""
+    """Return titles by experiment and point: the group if it is unique, else "experiment/point"."""
     points = rows[["experiment", "point", "group"]].drop_duplicates()
     unique = not points["group"].duplicated().any()
     return {
@@ -21,7 +21,7 @@ def titles(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def grid(n: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure with n panels, up to three side by side, each of a height in inches."""
+    """Return a figure with n panels, at most three side by side, each ``height`` inches high."""
     columns = min(n, COLUMNS)
     rows = -(-n // columns)
     figure = Figure(figsize=(3.1 * max(columns, 2), height * rows))

@@ -10,8 +10,8 @@ with chi_rho the character, d_rho = chi_rho(1) the dimension, and L(g) the matri
 row of x to that of g x. P_rho has the rank d_rho^2, and all of them sum to the identity.
 
 The signal of rho in an embedding E, a row per element, is sqrt(|G|) ||P_rho E||. For a cyclic group
-this is ||F_k||, circlet's signal of the frequency k. As there k and p - k, so here rho and its
-complex conjugate have the same signal, because E is real, and are one entry.
+this is ||F_k||, circlet's signal of the frequency k. Because E is real, rho and its complex
+conjugate have the same signal, like k and p - k, and share one entry.
 """
 
 import string
@@ -25,11 +25,11 @@ from circlet.collections.groups import finite_groups
 
 @dataclass(frozen=True)
 class Representations:
-    """The irreducible representations of a group, of each complex pair one.
+    """Irreducible representations of a group; a pair of complex conjugates has one entry.
 
     Sorted by dimension, then by their characters at elements 1, 2, ...: the largest real part
-    first, then the largest imaginary part. So the trivial one is the first of all, and those of a
-    cyclic group are in the order of their frequency.
+    first, then the largest imaginary part. So the trivial representation comes first, and those
+    of a cyclic group are in the order of their frequency.
     """
 
     table: np.ndarray  # (n, n), the number of a b
@@ -37,32 +37,32 @@ class Representations:
 
     @cached_property
     def dimensions(self) -> np.ndarray:
-        """Dimension d_rho of each."""
+        """Dimension d_rho of each representation."""
         return self.characters[:, 0].real.round().astype(int)
 
     @cached_property
     def is_pair(self) -> np.ndarray:
-        """Whether each stands for a complex pair."""
+        """Whether each representation stands for a pair of complex conjugates."""
         return np.abs(self.characters.imag).max(1) > 1e-6
 
     @cached_property
     def in_kernel(self) -> np.ndarray:
-        """Which elements each cannot tell from the identity, (representations, n)."""
+        """Whether each representation maps each element to the identity, (representations, n)."""
         return np.abs(self.characters - self.characters[:, :1]) < 1e-6
 
     @property
     def kernels(self) -> np.ndarray:
-        """Size of each kernel; 1: faithful."""
+        """Size of each representation's kernel; 1: faithful."""
         return self.in_kernel.sum(1)
 
     @cached_property
     def names(self) -> list[str]:
-        """Dimension and a letter in their order: 1a is trivial, then 1b, ..., 2a, 2b, ..."""
+        """Names of dimension and letter: 1a (trivial), 1b, ..., 2a, 2b, ..."""
         ranks = [int((self.dimensions[:i] == d).sum()) for i, d in enumerate(self.dimensions)]
         return [f"{d}{_letters(r)}" for d, r in zip(self.dimensions, ranks, strict=True)]
 
     def projector(self, i: int) -> np.ndarray:
-        """P_rho of one of them, (n, n), complex."""
+        """Return the projection P_rho of representation i, (n, n), complex."""
         quotients = self.table[:, _inverses(self.table)]  # x y^-1
         d, n = self.dimensions[i], len(self.table)
         return d / n * self.characters[i].conj()[quotients]
@@ -70,24 +70,24 @@ class Representations:
     def signals(self, embedding: np.ndarray) -> np.ndarray:
         """Signals sqrt(|G|) ||P_rho E|| of an embedding (n, d), one per representation.
 
-        ||P E||^2 is the trace of E^T P E, in which P is a sum over g of L(g): so the overlaps of E
-        with its copies that are moved by g are all that is needed.
+        ||P E||^2 is the trace of E^T P E, and P is a sum over g of L(g). So the signals follow
+        from the overlaps of E with L(g) E, its copies moved by g.
         """
         n = len(self.table)
         products = embedding.astype(float) @ embedding.T.astype(float)
-        overlaps = products[self.table, np.arange(n)].sum(1)  # of E and the copy moved by g
+        overlaps = products[self.table, np.arange(n)].sum(1)  # of E with its copy moved by g
         squares = self.dimensions * (self.characters.real @ overlaps)
         return np.sqrt(np.maximum(squares, 0))
 
 
 @lru_cache(maxsize=16)
 def of(name: str) -> Representations:
-    """Those of the group of this name."""
+    """Return the representations of the group with this name."""
     return from_table(finite_groups.multiplication(name))
 
 
 def from_table(table: np.ndarray) -> Representations:
-    """Those of the group with this multiplication table."""
+    """Return the representations of the group with this multiplication table."""
     characters = _characters(table)
     characters = characters[sorted(range(len(characters)), key=lambda i: _rank(characters[i]))]
     conjugate = np.abs(characters @ characters.T).argmax(1)  # as characters are orthogonal
@@ -95,7 +95,7 @@ def from_table(table: np.ndarray) -> Representations:
 
 
 def classes(table: np.ndarray) -> np.ndarray:
-    """The number of the conjugacy class of every element, by their first elements."""
+    """Return the number of each element's conjugacy class; classes are ordered by first element."""
     n = len(table)
     conjugates = table[table, _inverses(table)[:, None]]  # g x g^-1 at row g and column x
     return np.unique(conjugates.min(0), return_inverse=True)[1].reshape(n)
@@ -106,8 +106,8 @@ def _characters(table: np.ndarray) -> np.ndarray:
 
     Burnside's method, in floating point. Sums over conjugacy classes commute, and their common
     eigenvectors are the characters. In the basis of class sums, each divided by the square root of
-    its size, the matrix of a sum over a class and its inverse class is Hermitian; a random
-    combination of them has no two eigenvalues alike.
+    its size, the matrix of the sum over a class and its inverse class is Hermitian; a random
+    combination of these matrices has distinct eigenvalues.
     """
     of, n = classes(table), len(table)
     sizes = np.bincount(of)
@@ -130,12 +130,12 @@ def _inverses(table: np.ndarray) -> np.ndarray:
 
 
 def _rank(character: np.ndarray) -> list[float]:
-    """What representations are sorted by, without rounding noise."""
+    """Return the sort key of a representation, without rounding noise."""
     values = -np.stack([character.real, character.imag], 1).round(6) + 0.0
     return [-values[0, 0], *values.ravel().tolist()]
 
 
 def _letters(rank: int) -> str:
-    """a, b, ..., z, aa, ab, ..."""
+    """Return the letters of a rank: a, b, ..., z, aa, ab, ..."""
     before = rank // 26
     return (_letters(before - 1) if before else "") + string.ascii_lowercase[rank % 26]

@@ -1,7 +1,7 @@
-"""The subgroups of a finite group, and what functions of cosets can tell.
+"""The subgroups of a finite group, and representations among functions of their cosets.
 
-A function on G that is the same on each coset of a subgroup H is a sum of parts of those rho that
-have a vector which H leaves alone; their number is the mean of the character over H.
+A function on G that is constant on each coset of a subgroup H is a sum of parts of those rho that
+have nonzero vectors fixed by H; the dimension of their space is the character's mean over H.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ LARGEST = 120  # order of the group: S6 would take minutes
 
 
 def subgroups(table: np.ndarray) -> set[frozenset[int]]:
-    """All subgroups, as sets of elements: made from smaller ones by one more element."""
+    """Return all subgroups, as sets of elements, by adding one element at a time."""
     found: set[frozenset[int]] = set()
     todo = {frozenset([0])}
     while todo:
         one = todo.pop()
         found.add(one)
-        # All elements x h of a coset of it generate the same with it: one of each is enough.
+        # All elements of a coset generate the same subgroup with `one`: one of each is enough.
         first = {min(coset) for coset in table[:, sorted(one)].tolist()} - one
         todo |= {_generated(table, one, element) for element in first} - found
     return found
 
 
 def _generated(table: np.ndarray, subgroup: frozenset[int], element: int) -> frozenset[int]:
-    """The smallest subgroup that has a subgroup and an element."""
+    """Return the smallest subgroup that contains a subgroup and an element."""
     members = np.append(sorted(subgroup), element)
     while True:
         larger = np.unique(table[np.ix_(members, members)])
@@ -35,9 +35,9 @@ def _generated(table: np.ndarray, subgroup: frozenset[int], element: int) -> fro
 
 
 def fewest_cosets(group: Representations) -> list[int | None]:
-    """For each representation, the fewest cosets of a subgroup with a function in it.
+    """Return for each representation the fewest cosets of a subgroup with a function in it.
 
-    Of the trivial representation 1: the group is one coset of itself.
+    This is 1 for the trivial representation, because the group is one coset of itself.
     """
     n = len(group.table)
     if n > LARGEST:

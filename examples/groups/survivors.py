@@ -4,16 +4,16 @@ import numpy as np
 
 from circlet.collections.groups.representations import Representations
 
-BAR = 1 / 3  # of the strongest
+BAR = 1 / 3  # of the strongest signal per dimension
 
 
 def relative(signals: np.ndarray, group: Representations) -> np.ndarray:
     """Signals per dimension, divided by that of the strongest nontrivial representation.
 
     At a normal initialisation, a signal is on average about sqrt(|G| d) d_rho: P_rho has the rank
-    d_rho^2. So the signals divided by d_rho start alike, whatever the dimensions. ``signals`` are
-    (..., representations), as those of the result. The first, trivial one is the mean of all rows
-    of the embedding; it is measured like the others, but competes with none.
+    d_rho^2. So the signals divided by d_rho start alike, whatever the dimensions. ``signals`` and
+    the result are (..., representations). The first representation, the trivial one, is the mean of
+    all rows of the embedding; its signal is divided like the others, but cannot be the strongest.
     """
     scaled = signals / group.dimensions
     strongest = scaled[..., 1:].max(-1, keepdims=True)
@@ -21,10 +21,10 @@ def relative(signals: np.ndarray, group: Representations) -> np.ndarray:
 
 
 def survives(relative: np.ndarray) -> np.ndarray:
-    """Whether a signal per dimension is more than a third of that of the strongest.
+    """Return whether a signal per dimension is more than a third of the strongest.
 
-    circlet's rule for circles, above twice the mean, needs many frequencies of which few survive:
-    S4 has four nontrivial representations, and of three that survive none is above twice the mean.
-    Why a third: README.md.
+    circlet's rule for circles, above twice the mean, needs many frequencies of which few survive.
+    S4 has only four nontrivial representations: if three survive, none is above twice the mean.
+    README.md says why it is a third.
     """
     return relative > BAR

@@ -8,7 +8,7 @@ import pytest
 
 
 def test_intervals_cover_as_often_as_stated():
-    """By more than four standard errors of the simulation, so no other seeds would fail."""
+    """No bound is missed by more than four standard errors, so other seeds would pass, too."""
     for case in pd.read_csv(interval_coverage.FILE).itertuples():
         share = min(case.coverage, 1 - 1 / case.samples)
         error = math.sqrt(share * (1 - share) / case.samples)

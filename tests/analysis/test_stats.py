@@ -28,7 +28,7 @@ def test_of_a_negative_multiple_the_interval_turns_round():
 
 
 def test_values_that_are_not_known_are_not_counted():
-    """Pairs with one unknown value are ignored, too, whatever the type of the column."""
+    """Pairs with one unknown value are ignored, whatever the type of the column."""
     full, holes = pd.Series([1, 2, 3, 5, 8, 9]), pd.array([1, 2, None, 3, 5, 8, 9], dtype="Int32")
     for estimate in (stats.mean, stats.median, stats.deviation):
         assert estimate(pd.Series(holes)) == estimate(full) == estimate([*full, math.nan])
@@ -70,7 +70,7 @@ def test_deviation_covers_the_truth():
     ("r", "n", "low", "high"), [(-0.92, 100, -0.95, -0.88), (-0.64, 82, -0.75, -0.49)]
 )
 def test_correlation_interval_gives_the_printed_digits(r, n, low, high):
-    """Mușat, table 1, weight decay 0 and 1: the interval is Fisher's."""
+    """Mușat, table 1, at weight decay 0 and 1: the published intervals are Fisher's."""
     x = np.random.default_rng(0).normal(size=n)
     noise = np.random.default_rng(1).normal(size=n)
     x, noise = x - x.mean(), noise - noise.mean()
@@ -105,7 +105,7 @@ def coverage(interval, truth, draws):
 
 
 def least(n):
-    """What 95 % intervals cover of n draws at least: four binomial standard errors less."""
+    """Return the coverage that 95 % intervals of n draws must reach: four standard errors below."""
     return 0.95 - 4 * math.sqrt(0.95 * 0.05 / n)
 
 
@@ -129,11 +129,11 @@ def test_stratified_difference_by_hand():
         + weights[1] ** 2 * (variances[0] / 1 + variances[1] / 2)
     )
     value = weights @ [4, 3]
-    half = 12.7062 * error  # Student, 1 degree of freedom: that of the rarer kind
+    half = 12.7062 * error  # Student, 1 degree of freedom: of the rarer kind
     assert found == pytest.approx((value, value - half, value + half, 9), rel=1e-5)
 
 
-# The formulas written out, to which the library's are compared. NaN stands for what has no end.
+# The formulas written out, as reference for the library's. NaN stands for an infinite end.
 Z = 1.959963984540054
 NONE = math.nan, math.nan
 
@@ -167,7 +167,7 @@ def mean(values, normal):
 
 
 def hall(values):
-    """Ends at which Hall's transformation of t is at Student's points; its roots are numpy's."""
+    """Return the ends at which Hall's transform of t is at Student's points (roots by numpy)."""
     n, center, sd = len(values), np.mean(values), np.std(values, ddof=1)
     g = skew(values, bias=False) if n > 2 else 0.0
     points = np.array([1, -1]) * stdtrit(n - 1, 0.975) / math.sqrt(n)
@@ -205,7 +205,7 @@ def welch(x, y):
 
 
 def same(found, expected, n, scale=1.0):
-    """Equal up to rounding, which is absolute where a difference is nearly 0."""
+    """Compare up to rounding, which is absolute where a difference is nearly 0."""
     assert found.n == n
     assert all(type(number) is float for number in found[1:3])
     assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15 * scale, nan_ok=True)
@@ -237,7 +237,7 @@ def test_wilsons_interval_is_the_formula(n):
 
 @pytest.mark.parametrize(("n1", "n2"), [*product((1, 2, 3, 10), SIZES), (100, 3000), (0, 5)])
 def test_newcombes_interval_is_the_formula(n1, n2):
-    """Also where statsmodels gives -1.0000000000000002, as for 0 of 1 and 37 of 37."""
+    """It also holds where statsmodels gives -1.0000000000000002, as for 0 of 1 and 37 of 37."""
     for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 20), range(0, n2 + 1, 1 + n2 // 200)):
         expected = newcombe(k1, n1, k2, n2) if n1 and n2 else (math.nan, *NONE)
         same(contrasts.share_difference(k1, n1, k2, n2), expected, n1 + n2)
@@ -275,7 +275,7 @@ def test_the_interval_of_a_bounded_mean_stays_within_its_bounds():
 
 
 def test_means_of_rows_are_those_of_each_row():
-    """Also if some values are not known."""
+    """This also holds if some values are unknown."""
     rows = STREAM.beta(5, 1, (9, 8))
     rows[STREAM.random(rows.shape) < 0.3] = math.nan
     for bounds in ((0, 1), (0, math.inf), (-math.inf, math.inf)):
@@ -293,7 +293,7 @@ def test_a_median_of_any_number_of_values_is_the_formula():
 
 @pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
 def test_two_samples_are_the_formulas(x):
-    """Welch against each other sample, of any length, and Pearson against as many values."""
+    """Compare Welch's interval with each other sample, of any length, and Pearson's r."""
     for y in SAMPLES.values():
         scale = max(abs(x).max(), abs(y).max())
         same(contrasts.mean_difference(x, y), welch(x, y), len(x) + len(y), scale)
@@ -311,7 +311,7 @@ def test_what_is_slow_to_import_waits_until_it_is_called():
 
 
 def test_of_few_that_got_there_no_median_is_known():
-    """Even if all that were observed so long got there, as with delays after a late start."""
+    """This holds even if all runs observed so long reached it, as after a late start."""
     after = np.array([*range(500, 519), 520.0])
     found = stats.median_time(after, [*[math.nan] * 19, 560.0])
     assert math.isinf(found.value) and math.isinf(found.high) and found.low < 520
@@ -394,7 +394,7 @@ def test_equal_values_have_no_slope():
 
 
 def test_median_times_cover_what_they_say():
-    """Also if steps are logged rarely and a fifth of the runs did not get there."""
+    """This also holds if steps are logged rarely and a fifth of the runs never reach the event."""
     stream = np.random.default_rng(0)
 
     def looked_at():

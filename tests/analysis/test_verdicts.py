@@ -1,4 +1,4 @@
-"""Verdicts by equivalence: what is reproduced, and how often what is false would be."""
+"""Verdicts by equivalence: what is reproduced, and how often a false claim would be."""
 
 import math
 
@@ -53,7 +53,7 @@ TIMES = claim("words_ratio", margin=2, least=2)
 @pytest.mark.parametrize(
     ("judged", "measured", "verdict"),
     [
-        # 12 of 100 runs: within 4.1 and 23.3 it means the same. The published sample is noisy, too.
+        # 12 of 100 runs: 4.1 to 23.3 counts as the same. The published sample is noisy, too.
         (RUNS, counted(360, 3000), REPRODUCED),
         (RUNS, counted(36, 300), REPRODUCED),
         (RUNS, counted(20, 300), COMPATIBLE),
@@ -70,15 +70,15 @@ TIMES = claim("words_ratio", margin=2, least=2)
         (claim("share", 0, 100), counted(4, 1000), REPRODUCED),
         (claim("share", 0, 100), counted(20, 1000), COMPATIBLE),
         (claim("share", 0, 100), counted(40, 300), DEVIATES),
-        # A false value would pass, too: six runs, or eight published ones, are too few.
+        # Six runs, or eight published ones, are too few: a false value would pass, too.
         (claim("share", 100, 100), counted(6, 6), UNDECIDED),
         (claim("share", 8, 8), counted(5, 8), UNDECIDED),
         (claim("mean", 77.4, 1, margin=5), ours(63, 8, 14), UNDECIDABLE),
-        # With 25 published runs more of ours may decide, or not, if the values are about the same.
+        # Few published runs: more of ours may decide, or cannot if the values are about the same.
         (claim("share", 4, 25), counted(3, 25), UNDECIDED),
         (claim("share", 4, 20), counted(200, 1000), UNDECIDABLE),
         (claim("share", 40, 40), counted(98, 100), COMPATIBLE),
-        # The half-widths of a mean add in squares, 5 from 3 and 4.
+        # Half-widths of means add in squares: 3 and 4 give 5.
         (MEAN, ours(40, 3), REPRODUCED),
         (MEAN, ours(40.7, 3), REPRODUCED),
         (MEAN, ours(40.8, 3), COMPATIBLE),
@@ -87,8 +87,8 @@ TIMES = claim("words_ratio", margin=2, least=2)
         (MEAN, ours(45.1, 0.01), DIFFERS),
         (MEAN, ours(50.8, 3), DEVIATES),
         (MEAN, ours(40, 30, 4), UNDECIDED),
-        (MEAN, Estimate(40, n=20), UNDECIDED),  # all runs alike
-        # Without one our spread stands for theirs: 2 of 100 runs is 3.95 of their 25.
+        (MEAN, Estimate(40, n=20), UNDECIDED),  # all runs are equal
+        # Without a published spread ours replaces it: a half-width of 2 of 100 runs is 3.95 of 25.
         (BARE, ours(60, 2, 100), REPRODUCED),
         (BARE, ours(64.3, 2, 100), COMPATIBLE),
         (BARE, ours(64.6, 2, 100), DIFFERS),
@@ -139,7 +139,7 @@ def test_values_that_mean_the_same(judged, least, most):
 
 
 def test_differences_of_shares():
-    """MOVER of two Wilson intervals is Newcombe's; what is judged, on angles, is near it."""
+    """The MOVER interval of two Wilson intervals is Newcombe's; the judged angles are near it."""
     gap = contrasts.difference(stats.share(15, 300), stats.share(12, 100))
     known = contrasts.share_difference(15, 300, 12, 100)
     assert gap[:3] == pytest.approx(known[:3], abs=1e-9)
@@ -160,7 +160,7 @@ def test_a_nearer_count_never_has_a_worse_verdict(n):
 
 
 def test_our_own_interval_is_the_one_that_counts():
-    """A correlation whose units are few is not judged as if its pairs were independent."""
+    """A correlation with few units is not judged as if its pairs were independent."""
     wide = verdicts.judge(claim("correlation", 0.85, 290), Estimate(0.785, 0.5, 0.92, 8))
     assert wide.verdict == UNDECIDED
     assert verdicts.judge(

@@ -51,7 +51,7 @@ def test_a_window_counts_runs_and_steps(monkeypatch):
 
 
 def test_projection_scales_the_plan():
-    """Half as fast as the plan expects: twice its time."""
+    """If a step takes twice as long as the plan expects, so does the study."""
     system, other = SYSTEMS[:2]
     study = planning.plan(
         config(system=system, steps=2000, block=10, seeds={"count": 50}, sweep={"d": [2, 3]})
@@ -71,7 +71,7 @@ def test_projection_scales_the_plan():
 
 
 def at_once(monkeypatch):
-    """Every window is one call, and returns what was done in it."""
+    """Make every window a single call, whose result is the work done in it."""
     monkeypatch.setattr(training, "window", lambda advance, seconds, *_: advance(seconds))
 
 
@@ -84,7 +84,7 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
             passed.append(number)
             yield number
 
-    passed = []  # a second each
+    passed = []  # each lasts a second
     monkeypatch.setattr(training.time, "perf_counter", lambda: len(passed))
     monkeypatch.setattr(training, "run_group", run_group)
     at_once(monkeypatch)
@@ -94,14 +94,14 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
         passed.clear()
         way = training.pytorch(system, runs, CPU)
         assert len(made[-1]) == together  # as in a job
-        # The initial arrays are no step; a window ends with the step in which its time is over.
+        # Initial arrays are no step; a window ends with the step in which its time runs out.
         assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
 
 
 @pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
-    """Of one run after another."""
+    """The steps are of one run after another."""
     at_once(monkeypatch)
     monkeypatch.setattr(training, "STEPS", 100)
     made = []
@@ -141,7 +141,7 @@ def printed(rows, device="cpu", **changes):
 
 
 def a_row(**changes):
-    """All numbers differ, so that no column can be mistaken for another."""
+    """All numbers differ, so that columns cannot be confused."""
 
     def values(median):
         return {"median": median, "min": 0.9 * median, "max": 1.1 * median}

@@ -1,4 +1,4 @@
-"""Every shipped system trains as a plain loop of it does, and follows its seeds."""
+"""Every shipped system trains like a plain loop, and follows its seeds."""
 
 from dataclasses import replace
 
@@ -15,9 +15,9 @@ from circlet.training import run
 
 CPU = torch.device("cpu")
 
-# Parameters, dtype, steps, and how near the arrays are at the end. In float32 rounding makes a unit
-# of one run of constant_attention in twelve switch at another step, after which the two trainings
-# are different ones: between steps 75 and 100 with AVX-512, 40 and 50 with AVX2.
+# Parameters, dtype, steps, and tolerance of the final arrays. In float32, rounding makes a unit
+# of one run of constant_attention in twelve switch at another step, after which the trainings
+# differ: between steps 75 and 100 with AVX-512, 40 and 50 with AVX2.
 CASES = {
     "constant_attention": [
         ({"weight_decay": 0.6}, "float32", 30, 2e-6),

@@ -1,4 +1,4 @@
-"""What several modules of the collection use."""
+"""Code that several modules of the collection use."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the explorer says of the particles."""
+"""Outcomes of the particles in the explorer."""
 
 import numpy as np
 
@@ -9,6 +9,6 @@ COLUMNS = []
 
 
 def runs(study):
-    """Near or far."""
+    """Return whether runs end near or far."""
     rows = parquet.read_table(study, "mine.distances")
     return rows[["run_id"]].assign(outcome=np.where(rows["distance"] < 0.1, "near", "far"))

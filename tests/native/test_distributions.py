@@ -1,4 +1,4 @@
-"""Trainings by kernels and by PyTorch end alike, as distributions: rounding differs."""
+"""Final states of kernels and of PyTorch agree as distributions: rounding differs."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_ends_have_the_same_distribution(system):
         assert ks_2samp(by_native[name], by_torch[name]).pvalue > 0.01, name
     norms = [_norms(tables["parameters"].to_pandas(), steps) for tables in ways]
     assert ks_2samp(*norms).pvalue > 0.01
-    assert np.corrcoef(*norms)[0, 1] > 0.5  # the same starts, and mostly the same ends
+    assert np.corrcoef(*norms)[0, 1] > 0.5  # the same starts, and mostly the same end
 
 
 def _norms(frame, step):

@@ -1,4 +1,4 @@
-"""Native kernels against the equations in PyTorch, which are the reference."""
+"""Native kernels compared with the equations in PyTorch, which are the reference."""
 
 import os
 import shutil
@@ -86,7 +86,7 @@ class Both:
         return found
 
     def train(self, steps):
-        """Take some steps in both ways."""
+        """Take some steps with the kernel and with PyTorch."""
         self.run.train(0, steps, self.batches.of(1, steps))
         optimiser = self.spec.is_trained and optimizer(self.parameters, self.stack.tensors)
         for step in range(1, steps + 1):
@@ -96,7 +96,7 @@ class Both:
                 self.equations.step(self.stack.arrays, self.data)
 
     def assert_equal(self, found, expected, tolerance):
-        """Arrays by name agree, as a share of the largest number of all: some cancel."""
+        """Compare arrays by name, relative to the largest number of all, because some cancel."""
         scale = max(values.abs().max().item() for values in expected.values())
         for name, values in expected.items():
             torch.testing.assert_close(
@@ -169,7 +169,7 @@ def test_optimisers_are_those_of_training(kind):
 @built
 @pytest.mark.parametrize("system", PARAMETERS)
 def test_steps_have_the_same_bits_however_they_are_called(system):
-    """At once or one by one: a run may be interrupted anywhere."""
+    """Steps may be taken at once or one by one: a run may be interrupted anywhere."""
     own = SYSTEMS[system].defaults | {"p": 7}
     own |= {"vocabulary": 8} if "vocabulary" in own else {}
     one, other = Both(system, own, "float32"), Both(system, own, "float32")
@@ -190,7 +190,7 @@ def test_numbers_that_overflow_are_seen():
 
 @built
 def test_losses_of_certain_networks_do_not_cancel():
-    """As the PyTorch metrics: far below 1e-7, and far above what float32 can exponentiate."""
+    """Like the PyTorch metrics: far below 1e-7, and for logits that float32 cannot exponentiate."""
     both = Both("constant_attention", SYSTEMS["constant_attention"].defaults, "float32")
     both.run.train(0, 4000)
     for name, values in both.stack.arrays.items():
@@ -206,7 +206,7 @@ def test_losses_of_certain_networks_do_not_cancel():
 @built
 @pytest.mark.parametrize("kind", native.KINDS.values())
 def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
-    """Up to rounding: each library that was built and can run here."""
+    """They agree up to rounding, for each library that was built and can run on this machine."""
     path = native.path_of(kind)
     bytes_of = {name: size for size, name in native.KINDS.items()}
     if path is None or bytes_of[kind] > native.library().widest():
@@ -261,7 +261,7 @@ def test_without_kernels_it_is_said_and_pytorch_trains(tmp_path, monkeypatch, ca
 
 @built
 def test_kernels_older_than_their_source_are_not_used(tmp_path, monkeypatch):
-    """After `git pull`, say: they would compute what another version did."""
+    """After `git pull`, for example, they would compute the results of another version."""
     shutil.copytree(native.SOURCES, tmp_path / "kernels")
     monkeypatch.setattr(native, "SOURCES", tmp_path / "kernels")
     assert native.path_of("plain") is not None
@@ -293,14 +293,14 @@ def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
 
 
 def test_a_job_of_a_cluster_uses_the_costs_that_it_was_planned_with(monkeypatch, tmp_path):
-    """On other processors, too: the plan has decided whether it has a GPU."""
+    """This holds on other processors, too, because the plan has decided whether it has a GPU."""
     monkeypatch.setenv("CIRCLET_COSTS", str(tmp_path))
     assert measured.folder.__wrapped__() == tmp_path
 
 
 @built
 def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
-    """That of a step of minutes follows from a small network; larger test sets take longer."""
+    """The time of steps of minutes follows from a small network; larger test sets take longer."""
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     measured._kept.cache_clear()
     point, other, large = (
@@ -322,7 +322,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
     (tmp_path / "cache/embedding_mlp.json").write_text("{")
     measured._kept.cache_clear()
-    assert measured.of_kernel(point).step == 1.0  # measured anew
+    assert measured.of_kernel(point).step == 1.0  # measured again
     monkeypatch.setattr(native, "uncovered", lambda *_: "not asked for")
     assert measured.of_kernel(point) is None
     measured._kept.cache_clear()
@@ -330,7 +330,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
 
 @built
 def test_a_run_that_is_too_large_for_the_memory_is_refused(monkeypatch, tmp_path):
-    """As a line in place of an abort, in a process that may take no more than it has and 256 MB."""
+    """It gives one line, not an abort, in a process that may take only 256 MB more than it has."""
     study = planning.plan(config(tmp_path, parameters={"d": 10**6}))
     code = (
         "import resource, sys; from circlet import cli, native; native.library()\n"

@@ -1,4 +1,4 @@
-"""The kernels under the address and the undefined-behaviour sanitizer."""
+"""The kernels run under the address and undefined-behaviour sanitizers."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ FLAGS = ["-std=c++17", "-O1", "-g", "-fPIC", "-shared", "-fno-sanitize-recover=a
          "-fsanitize=address,undefined"]  # fmt: skip
 OF_KIND = {"avx512": ["-mavx512f", "-mavx512dq", "-mfma"], "avx2": ["-mavx2", "-mfma"], "plain": []}
 
-# Odd sizes: padding, last tiles and single rows.
+# Odd sizes test padding, last tiles and single rows.
 RUN = """
 import sys
 from pathlib import Path

@@ -1,8 +1,8 @@
 """The field's usual code for one run of a system: nn.Module, autograd, torch.optim.
 
-circlet's trainer must give the same results; ``python tests/plain`` times it. A module here, named
-as its system, defines ``network``, ``data`` and ``loss``, or ``one(parameters, seeds, dtype)``. It
-takes the pairs and all random draws (initial values, splits, orders) from the system's equations.
+circlet's trainer must give the same results; ``python tests/plain`` times this code. A module,
+named as its system, defines ``network``, ``data`` and ``loss``, or ``one(parameters, seeds,
+dtype)``. Pairs and all draws (initial values, splits, orders) come from the system's equations.
 """
 
 import importlib
@@ -22,7 +22,7 @@ Examples = tuple[Tensor, ...]
 
 @dataclass
 class Training:
-    """A network, its optimiser and its examples; ``step`` by step."""
+    """A network, its optimiser and its examples; ``step`` trains it."""
 
     network: nn.Module
     optimizer: torch.optim.Optimizer  # of its parameters
@@ -37,14 +37,14 @@ class Training:
             return self.loss_of(self.network, self.examples).item()
 
     def step(self, number: int) -> None:
-        """Train for one step, of a number from 1."""
+        """Train for one step; steps count from 1."""
         self.optimizer.zero_grad()
         self.loss_of(self.network, self.batch(number) if self.batch else self.examples).backward()
         self.optimizer.step()
 
 
 def set_parameters(network: nn.Module, arrays: Arrays) -> None:
-    """Set parameters to initial values; those of a name such as ``embedding.weight``, too."""
+    """Set parameters to initial values, where ``embedding`` may stand for ``embedding.weight``."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             key = name if name in arrays else name.removesuffix(".weight")
@@ -58,7 +58,7 @@ def cross_entropy(network: nn.Module, examples: Examples) -> Tensor:
 
 
 def one(system: str, parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Any:
-    """One run of a system: ``step(number)`` advances it; a `Training` if it is trained."""
+    """Return a run of a system: ``step(number)`` advances it; a `Training` if it is trained."""
     own = importlib.import_module(f"plain.{system}")
     if hasattr(own, "one"):
         return own.one(parameters, seeds, dtype)

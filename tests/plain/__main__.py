@@ -1,4 +1,4 @@
-"""Print the CPU time of a step of the plain loop, of every system: python tests/plain."""
+"""Print the CPU time of a step of the plain loop, for every system: python tests/plain."""
 
 import itertools
 import statistics

@@ -1,8 +1,8 @@
 """A SLURM cluster of two nodes on this machine, for tests: real daemons, on loopback.
 
-Needs root on Debian or Ubuntu. Daemons are children of this process and end with it; packages are
-installed once and stay. What such a cluster cannot show: there are no cgroups (memory is checked by
-the accounting thread of the node's daemon, once a second), devices of GPUs are files, and all nodes
+It needs root on Debian or Ubuntu. Daemons are children of this process and end with it; packages
+are installed once and stay. Differences from real clusters: there are no cgroups (the accounting
+thread of the node's daemon checks memory once a second), GPU devices are files, and all nodes
 share one kernel.
 """
 
@@ -20,15 +20,15 @@ from conftest import PATIENCE
 ETC = Path("/etc/slurm")
 MARK = "# made by circlet's tests, and replaced by them"
 PACKAGES = ("slurm-wlm", "munge")
-CPUS, MEMORY_MB, GPUS = 4, 6000, 2  # of each node, as the scheduler believes
+CPUS, MEMORY_MB, GPUS = 4, 6000, 2  # of each node, as configured
 PORT = 17816
-# Processes that still run after a signal are killed so many seconds later, and so long a node may
-# be silent before its jobs are given to others.
+# Seconds until processes that still run after a signal are killed, and until the jobs of a silent
+# node are given to others.
 KILL_WAIT, SILENCE = 5, 8
 
 
 def wait(condition, what, seconds=PATIENCE):
-    """Wait until a condition holds, looking often; its value."""
+    """Wait until a condition holds, polling often; return its value."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
@@ -37,7 +37,7 @@ def wait(condition, what, seconds=PATIENCE):
 
 
 def output(*command):
-    """What a command says; empty if it fails."""
+    """Return the output of a command; empty if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout if done.returncode == 0 else ""
 
@@ -101,11 +101,11 @@ class Cluster:
         self._start(node, "slurmd", "-D", "-N", node)
 
     def kill_node(self, node, job):
-        """SIGKILL to the daemon of a node and to all of a job that runs there."""
+        """Send SIGKILL to the daemon of a node and to all processes of a job on it."""
         daemon = self.daemons.pop(node)
         daemon.kill()
         daemon.wait()
-        # First who would tell the scheduler how the job has ended.
+        # First the process that would tell the scheduler how the job has ended.
         for file, mark in (
             ("cmdline", f"slurmstepd: [{job}."),
             ("environ", f"SLURM_JOB_ID={job}\0"),
@@ -116,7 +116,7 @@ class Cluster:
                         os.kill(int(folder.name), signal.SIGKILL)
 
     def states(self):
-        """State of every node, as sinfo has it."""
+        """Return the state of every node, as sinfo gives it."""
         lines = output("sinfo", "-h", "-N", "-p", "main", "-o", "%N %T").split("\n")
         return dict(line.split() for line in lines if line)
 
@@ -145,7 +145,7 @@ class Cluster:
 
     def _start_munge(self):
         if output("munge", "-n"):
-            return  # there is one already
+            return  # munged runs already
         for folder in ("/run/munge", "/var/log/munge", "/var/lib/munge", "/etc/munge"):
             Path(folder).mkdir(exist_ok=True)
             shutil.chown(folder, "munge", "munge")
@@ -162,14 +162,14 @@ class Cluster:
     def _start(self, name, *command):
         with (self.folder / f"{name}.log").open("a") as log:
             self.daemons[name] = subprocess.Popen(
-                # They end with pytest, however it ends.
+                # Daemons end with pytest, however it ends.
                 ["setpriv", "--pdeathsig=TERM", *command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
 
 
 def slurm_conf(folder, host, nodes):
-    """Configuration of a cluster without accounting, whose clocks are fast."""
+    """Return the configuration of a cluster without accounting, with short intervals."""
     lines = [
         "ClusterName=circlet",
         f"SlurmctldHost={host}(127.0.0.1)",
@@ -185,7 +185,7 @@ def slurm_conf(folder, host, nodes):
         "SlurmdParameters=config_overrides",
         "ProctrackType=proctrack/linuxproc",
         "TaskPlugin=task/none",
-        # Memory is looked at every second; a job above its request is killed.
+        # Memory is checked every second; a job above its request is killed.
         "JobAcctGatherType=jobacct_gather/linux",
         "JobAcctGatherFrequency=task=1",
         "JobAcctGatherParams=OverMemoryKill",
@@ -197,7 +197,7 @@ def slurm_conf(folder, host, nodes):
         "PreemptType=preempt/partition_prio",
         "PreemptMode=REQUEUE",
         f"SlurmdTimeout={SILENCE}",
-        "AuthInfo=cred_expire=5",  # so long a job that was put back has to wait; default 120
+        "AuthInfo=cred_expire=5",  # seconds that a requeued job has to wait; default 120
         f"KillWait={KILL_WAIT}",
         "MinJobAge=300",
         "ReturnToService=2",

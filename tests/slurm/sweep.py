@@ -1,4 +1,4 @@
-"""Snakemake with the profile slurm at work on a small study in a project of its own."""
+"""A small study in a copy of the project, run by Snakemake with the profile slurm."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ import cluster as slurm
 import yaml
 from conftest import PATIENCE, Project
 
-# Looks often, as a test waits for it; otherwise the profile that users have.
+# Check often, because tests wait for it; apart from this, the profile is that of users.
 FAST = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
 
 
 class Sweep:
-    """A study in a project of its own, and Snakemake with the profile slurm at work on it."""
+    """A small study in a copy of the project, run by Snakemake with the profile slurm."""
 
     def __init__(self, project: Project):
         self.project = project
@@ -31,7 +31,7 @@ class Sweep:
         path.write_text(yaml.safe_dump(self.config, sort_keys=False))
 
     def start(self, *arguments):
-        """Start Snakemake, and gather what it says."""
+        """Start Snakemake, and collect its output."""
         command = [sys.executable, "-m", "snakemake", *arguments, "--profile", "profiles/slurm"]
         self.lines = []
         self.process = subprocess.Popen(
@@ -52,29 +52,29 @@ class Sweep:
         return "".join(self.lines)
 
     def ends(self):
-        """Wait for its end; its exit status."""
+        """Wait until Snakemake ends; return its exit status."""
         status = self.process.wait(timeout=PATIENCE)
         self.reader.join(timeout=PATIENCE)
         return status
 
     def kill(self):
-        """SIGKILL to Snakemake; its jobs go on."""
+        """Send SIGKILL to Snakemake; its jobs go on."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def jobs(self):
-        """SLURM's ids of the jobs of this sweep that wait or run, and their states."""
+        """Return SLURM's ids of this sweep's waiting and running jobs, and their states."""
         listed = slurm.output("squeue", "-h", "-o", "%i %T %Z")
         rows = [line.split(maxsplit=2) for line in listed.splitlines()]
         return {job: state for job, state, folder in rows if folder == str(self.project.folder)}
 
     def experiment(self, job):
-        """The experiment of a job, by the wildcards in its comment."""
+        """Return the experiment of a job, by the wildcards in its comment."""
         comment = slurm.output("squeue", "-h", "-o", "%k", "-j", job)
         return next(name for name in self.config["experiments"] if f"_{name}_" in comment)
 
     def running(self):
-        """Wait until a job runs; its id."""
+        """Wait until a job runs; return its id."""
 
         def first():
             return next((job for job, state in self.jobs().items() if state == "RUNNING"), None)
@@ -82,11 +82,11 @@ class Sweep:
         return slurm.wait(first, "a running job")
 
     def idle(self):
-        """Wait until none of its jobs is left."""
+        """Wait until no job of the sweep is left."""
         slurm.wait(lambda: not self.jobs(), "the end of all jobs")
 
     def end_strays(self):
-        """SIGKILL to processes in its folder: this cluster loses those that leave their session."""
+        """Kill processes in the sweep's folder: this cluster loses those that leave a session."""
         for link in Path("/proc").glob("[0-9]*/cwd"):
             with contextlib.suppress(FileNotFoundError, PermissionError, ProcessLookupError):
                 if link.readlink() == self.project.folder:
@@ -96,11 +96,11 @@ class Sweep:
         return sorted(self.project.folder.glob(pattern))
 
     def wait_for(self, pattern):
-        """Wait until there is a file; all such files."""
+        """Wait until files match a pattern; return them."""
         return slurm.wait(lambda: self.find(pattern), pattern)
 
     def logs_with(self, text):
-        """How many text logs of blocks have some words."""
+        """Count the text logs of blocks that contain a text."""
         found = 0
         for path in self.find("results/job_logs/*/p*/*.log"):
             with contextlib.suppress(FileNotFoundError):  # Snakemake removes it before a retry

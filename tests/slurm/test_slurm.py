@@ -1,7 +1,7 @@
-"""What a cluster does to a sweep, on a real SLURM: `make test-slurm`.
+"""Sweeps under the events of a cluster, on a real SLURM: `make test-slurm`.
 
-Each sweep is a small study in a project of its own. Blocks that must be caught while they run take
-fifteen seconds of a core of this machine or more, and no test waits but for an event.
+Each sweep is a small study in a copy of the project. Blocks that must be interrupted while they run
+take fifteen seconds of a core of this machine or more, and tests wait for events only.
 """
 
 import os
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slurm
 SHORT = {
     "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
 }  # fmt: skip
-# Of three points, one fails in a project that is broken so.
+# One of its three points fails in a project with BROKEN.
 ONE_FAILS = {
     "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
     "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
@@ -47,7 +47,7 @@ def cluster():
     if os.getuid() != 0:
         pytest.fail("a SLURM of one's own needs root")
     slurm.install()
-    # Not pytest's folder, which only root may enter: munged and nodes need to.
+    # Not pytest's folder, which only root may enter: munged and nodes must enter this one.
     with tempfile.TemporaryDirectory(prefix="circlet-slurm-") as folder:
         daemons = slurm.Cluster(Path(folder))
         try:
@@ -71,7 +71,7 @@ def sweep(cluster, tmp_path):
 
 
 def made_here(folder, experiment):
-    """A block, trained in this process; and the seconds that took."""
+    """Train a block in this process; return the block and the seconds."""
     block = next(
         planning.plan({"results": str(folder), "experiments": {"long": experiment}}).blocks
     )
@@ -82,7 +82,7 @@ def made_here(folder, experiment):
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    """Two runs in one block: it saves a checkpoint after ten seconds, and outlives some starts."""
+    """Two runs in a block that saves a checkpoint after ten seconds and lasts several starts."""
     two, steps = SHORT | {"seeds": {"count": 2}, "block": 2}, 1_000_000
     two |= {"log": {"signals": {"every": 100_000}}}
     _, seconds = made_here(tmp_path_factory.mktemp("paced"), two | {"steps": steps})
@@ -91,7 +91,7 @@ def two(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, two):
-    """Final embeddings of a block of two long runs, made here."""
+    """Final embeddings of a block of two long runs, trained in this process."""
     block, _ = made_here(tmp_path_factory.mktemp("undisturbed"), two)
     return parquet.read_log(block, "embeddings")
 
@@ -120,7 +120,7 @@ def status(sweep):
 
 
 def test_a_study_from_start_to_end(sweep, tmp_path):
-    """Blocks with the plan's memory and time; then tables, and the report here."""
+    """Blocks get the plan's memory and time; then come tables, and the report on this machine."""
     # Tables of more than 2000 runs are jobs, too.
     many = {"parameters": {"p": 3}, "seeds": {"count": 2000}, "block": 2000}
     sweep.study(short=SHORT, many=SHORT | many)
@@ -152,20 +152,20 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
 
 
 def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
-    """All blocks are pre-empted; later one is cancelled, and another one's time is up."""
+    """All blocks are pre-empted; later one is cancelled, and another reaches its time limit."""
     sweep.study(long=two, cancelled=two, late=two | {"steps": 3 * two["steps"]})
     sweep.start("table_embeddings")
     slurm.wait(lambda: list(sweep.jobs().values()) == 3 * ["RUNNING"], "three running jobs")
     jobs = {sweep.experiment(job): job for job in sweep.jobs()}
     slurm.wait(lambda: sweep.logs_with("% done") == 3, "five seconds")
     assert status(sweep)["started"] == 6
-    # A job that takes all of both nodes, of a partition that goes first.
+    # A job on all of both nodes, from a partition with priority.
     slurm.output(
         "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
         "--wrap=true",
     )  # fmt: skip
     slurm.wait(lambda: len(checkpoints(sweep)) == 3, "three checkpoints")
-    # SLURM has put them back into the queue under the same numbers, and they go on.
+    # SLURM has requeued them under the same numbers, and they resume.
     slurm.wait(lambda: sweep.logs_with("resumes at") == 3, "three to resume")
     assert set(sweep.jobs()) == set(jobs.values())
     slurm.output("scancel", jobs["cancelled"])
@@ -180,9 +180,9 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 
 
 def test_out_of_memory(sweep):
-    """A block that needs more than it asked for is killed; the next try asks for twice as much."""
+    """A block that needs more than it requested is killed; the next try requests twice as much."""
     sweep.project.edit("src/circlet/study/cost.py", "return 470 +", "return -250 +")
-    # No kernel rounds products: PyTorch takes more than half a gigabyte.
+    # No kernel rounds products, so PyTorch runs, which takes more than half a gigabyte.
     sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}, "products": "tf32"})
     sweep.start("table_runs")
     first = sweep.running()
@@ -224,7 +224,7 @@ def test_a_failing_block_among_good_ones(sweep):
 
 
 def test_node_death(sweep, cluster, two, undisturbed):
-    """A node dies with all that runs there: SLURM puts the job back, which goes on elsewhere."""
+    """A node dies with its processes: SLURM requeues the job, which resumes on another node."""
     sweep.study(long=two)
     sweep.start("table_embeddings")
     job = sweep.running()
@@ -247,7 +247,7 @@ def test_node_death(sweep, cluster, two, undisturbed):
 
 
 def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
-    """SIGKILL to Snakemake; begun again at once, while its job still runs, without unlocking.
+    """Snakemake is killed and restarted at once, while its job still runs, without unlocking.
 
     The second job of the block waits for the first one, and has nothing left to do.
     """
@@ -271,7 +271,7 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
 
 @pytest.mark.xfail(strict=True, reason="issue 447 of the plugin: tasks look for the first's output")
 def test_job_arrays(sweep):
-    """Should it pass one day: turn `slurm-array-jobs` on in profiles/slurm."""
+    """If it ever passes, turn `slurm-array-jobs` on in profiles/slurm."""
     sweep.project.edit(TRAINING, WHOLE, BROKEN)
     sweep.study(mine=ONE_FAILS)
     arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")
@@ -280,7 +280,7 @@ def test_job_arrays(sweep):
 
 
 def test_a_gpu_is_asked_for_where_it_pays(sweep):
-    """SLURM gives the job one GPU; torch sees none in a file that pretends, and says so."""
+    """SLURM gives the job one GPU; torch cannot use the fake device file, and says so."""
     network = {"system": "embedding_mlp", "steps": 5000, "block": 20, "seeds": {"count": 20}}
     sweep.study(large=network)
     sweep.start("table_runs", "--resources", "gpu=2", "max_runtime=20", "--retries", "0")

@@ -84,7 +84,7 @@ job.run_block(block, "cpu", progress)
 
 @pytest.fixture
 def orphan(block):
-    """Start a process that runs the block to its middle, and to its end after a line."""
+    """Start a process that runs the block to its middle, and to its end when it reads a line."""
     started = []
 
     def start():
@@ -103,7 +103,7 @@ def orphan(block):
 
 
 def second(block):
-    """A process that is to run the same block, when it waits for the first."""
+    """Start a process for the same block; return it when it waits for the first."""
     command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", block.study]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     said = process.stderr.readline()
@@ -113,7 +113,7 @@ def second(block):
 
 
 def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan):
-    """Such as the job of a killed Snakemake, while the next Snakemake starts the same block."""
+    """For example the job of a killed Snakemake, while the next Snakemake starts the same block."""
     first = orphan()
     with second(block) as process:
         first.stdin.write("\n")
@@ -200,7 +200,7 @@ cli.main(["run", "--device", "cuda", "--study", sys.argv[1]])
 def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(
     block, monkeypatch, tmp_path
 ):
-    """The first job frees its GPU and its block at the same moment; the GPU is fake."""
+    """The first job frees its (fake) GPU and its block at the same moment."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
@@ -215,11 +215,11 @@ def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again
 
 
 def test_a_finished_block_that_is_asked_for_runs_again(block):
-    """As documented for `circlet run`; only blocks finished meanwhile by others are skipped."""
+    """As documented for `circlet run`, only blocks finished meanwhile by others are skipped."""
     for _ in range(2):
         seen = []
         job.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
-        assert seen[-1] in (40, 80)  # of two runs together, or one after another
+        assert seen[-1] in (40, 80)  # for two runs together, or one after another
 
 
 @pytest.mark.parametrize("where", ["results", "block"])
@@ -240,7 +240,7 @@ def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):
-    """Deleting it is what the message recommends if the other machine has failed."""
+    """The message recommends deleting it if the other machine has failed."""
     with locks.block_lock(block):
         block.log("runs").with_name(".lock").unlink()
         job.run_block(block, "cpu")

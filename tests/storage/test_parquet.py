@@ -30,7 +30,7 @@ def block(tmp_path):
 
 @contextlib.contextmanager
 def refused(path, said):
-    """An error of one line that names the file."""
+    """Assert an error of one line that names the file."""
     with pytest.raises(LogError, match=said) as caught:
         yield caught
     assert "\n" not in str(caught.value) and str(path) in str(caught.value)
@@ -142,7 +142,7 @@ def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["runs", "curves", "signals", "embeddings", "parameters"])
 def test_a_flipped_bit_is_always_found(tmp_path, kind):
-    """In data, where Parquet has checksums, and in metadata, where it has none."""
+    """The bit may be in data, where Parquet has checksums, or in metadata, where it has none."""
     block = next(ran(tmp_path, steps=20).blocks)
     path = block.log(kind)
     whole = path.read_bytes()

@@ -100,7 +100,7 @@ def test_a_folder_with_signs_of_a_pattern_is_no_pattern(study, tmp_path, name, n
 
 
 def test_folders_are_no_hive_partitions(study):
-    """Other readers of a whole folder of logs find no more columns than the files have."""
+    """Other readers of a whole folder of logs find only the columns of the files."""
     for kind in ("curves", "runs"):
         paths = sorted((study.results / "logs/a").glob(f"*/*/{kind}.parquet"))
         whole = pyarrow.dataset.dataset([*map(str, paths)], partitioning="hive")

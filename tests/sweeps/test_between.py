@@ -56,7 +56,7 @@ def test_differences_are_those_of_runs_of_one_seed(both):
 
 
 def test_within_a_study_it_is_the_same(both):
-    """The runs are the same, so the differences are, too."""
+    """The runs are the same, so the differences are the same, too."""
     across = between.studies(both / "a", both / "b").outcomes
     within = pd.read_parquet(both / "c/tables/comparisons.parquet")
     keys = ["outcome", "estimate", "low", "high", "n_paired"]
@@ -109,11 +109,11 @@ def test_pairs_tell_more_than_runs():
     assert paired.value == pytest.approx(unpaired.value)
     assert (unpaired.high - unpaired.low) / (paired.high - paired.low) > 1.5
     same, n = contrasts.paired_difference(pd.Series([1.0] * 9), pd.Series([1.0] * 9), is_share=True)
-    assert n == 9 and same.low < 0 < same.high  # no spread is no certainty
+    assert n == 9 and same.low < 0 < same.high  # no spread does not mean certainty
 
 
 def differ(kind, x, y, unit="", after=None, seeds=0):
-    """The difference of two sets of planted runs, whose seeds are ``seeds`` apart."""
+    """Return the difference of two sets of planted runs, whose seeds are ``seeds`` apart."""
     after = after or (np.nan, np.nan)
     first, second = (
         pd.DataFrame({"seed": np.arange(len(values)) + k * seeds, "value": values, "after": before})
@@ -123,7 +123,7 @@ def differ(kind, x, y, unit="", after=None, seeds=0):
 
 
 def test_differences_have_honest_ends_and_stay_in_range():
-    """Also if all runs are equal, and for few runs."""
+    """This also holds if all runs are equal, and for few runs."""
     for seeds in (0, 100):
         clear = differ("count", [0.0] * 50, [3.0] * 50, seeds=seeds)
         assert clear["estimate"] == 3 and 2 < clear["low"] < 3 < clear["high"] < 4
@@ -136,7 +136,7 @@ def test_differences_have_honest_ends_and_stay_in_range():
         single = differ("mean", [0.2], [0.7], "0..1", seeds=seeds)
         assert single["estimate"] == pytest.approx(0.5) and -1 <= single["low"] < 0
     assert differ("mean", [0.0, 0, 0.1], [1.0, 1, 0.9], "0..1")["high"] <= 1
-    assert differ("mean", [2.0] * 8, [3.0] * 8)["low"] is None  # a loss: nothing bounds it
+    assert differ("mean", [2.0] * 8, [3.0] * 8)["low"] is None  # a loss has no upper bound
 
 
 def test_paired_shares_cover():
@@ -150,7 +150,7 @@ def test_paired_shares_cover():
 
 
 def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
-    """Also by settings other than parameters, and by parameters that only one study has."""
+    """These include settings other than parameters, and parameters that only one study has."""
     few = {"steps": 5, "seeds": {"count": 2}, "block": 2, "log": {}}
     keep = [{"keep": {"frequencies": [[1, 2], [1]]}}]
     studies = {
@@ -186,7 +186,7 @@ def test_differences_of_times_count_the_steps_between_logs_and_who_is_not_there(
     assert (found["estimate"], found["low"], found["high"]) == (20, 10, 30)
     late = differ("time", [50.0] * 8, [np.nan] * 8, after=(40.0, 2000.0))
     assert (late["estimate"], late["low"], late["high"], late["n_paired"]) == (None, 1950, None, 8)
-    few = differ("time", [50.0] * 5, [70.0] * 5, after=(40.0, 60.0))  # bound no median
+    few = differ("time", [50.0] * 5, [70.0] * 5, after=(40.0, 60.0))  # too few to bound a median
     assert (few["estimate"], few["low"], few["high"], few["n_paired"]) == (20, None, None, 5)
 
 
@@ -206,7 +206,7 @@ def test_seeds_that_few_runs_share_do_not_pair_them():
 
 
 def test_differences_that_are_all_the_same_are_of_pairs():
-    """Runs that only one side has do not change the differences."""
+    """Runs that only one study has do not change the differences."""
     counts = [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]
     found = differ("count", counts, [*counts, 5.0, 5.0])
     assert (found["estimate"], found["n_paired"]) == (0, 6)

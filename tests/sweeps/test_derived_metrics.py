@@ -1,4 +1,4 @@
-"""Measures: tables that the config asks for, whose columns are outcomes and curves."""
+"""Derived metrics: tables that the config asks for, whose columns are outcomes and curves."""
 
 import re
 
@@ -20,7 +20,7 @@ def logging(**changes):
 
 
 def test_without_being_asked_nothing_changes():
-    """Changes neither tables nor outcomes, nor the logs and code of a block of runs."""
+    """Unrequested metrics change neither tables nor outcomes, nor the logs and code of a block."""
     plain, asked = planning.plan(logging()), planning.plan(logging() | ASKED)
     assert "progress_measures" not in targets.names(plain)[0]
     assert not {one.name for one in plain.outcomes("constant_attention")} & set(NAMES)
@@ -99,7 +99,7 @@ def test_a_collection_of_ones_own_can_have_derived_metrics(mine, tmp_path):
 
 @pytest.mark.parametrize("system", ["embedding_mlp", "particles"])
 def test_a_study_without_the_log_is_told_what_to_log(system):
-    """A part of it, which a job has, is not."""
+    """The part of the study that a job has needs no such experiment."""
     said = "needs an experiment of constant_attention or embedding_mlp that logs parameters"
     with pytest.raises(ConfigError, match=said):
         planning.plan(config(system=system) | ASKED)

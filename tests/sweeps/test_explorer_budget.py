@@ -1,4 +1,4 @@
-"""What the explorer shows of a study: fairly shared, within its room, and as logged."""
+"""Selection of an explorer's data: fairly shared, within its limits, and as logged."""
 
 import itertools
 import re
@@ -29,7 +29,7 @@ def points(**experiments):
 
 
 def rows(outcomes):
-    """Runs with these outcomes, by point."""
+    """Return runs with these outcomes, by point."""
     return pd.DataFrame(
         [
             {"point": place, "seed": seed, "outcome": outcome}
@@ -83,7 +83,7 @@ def test_no_budget_is_overspent_nor_left(seed):
 def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
     (point,) = points(a=NETWORK | {"sweep": {}})
     runs = rows([["grid", "grid", "grid", "circle", "grid", "circle"]])
-    runs = runs.sample(frac=1, random_state=0)  # in any order of rows
+    runs = runs.sample(frac=1, random_state=0)  # rows may come in any order
     room = explorer_budget._training(point)
     monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * room)
     monkeypatch.setattr(explorer_budget, "LISTED", 5)
@@ -127,7 +127,7 @@ def test_runs_that_figures_show_can_be_played_where_others_cannot(finished, monk
     assert len(drawn) > 50
     results = str(finished.folder / "results/smoke")
     study = planning.plan(reading.read(ROOT / "config/smoke.yaml") | {"results": results})
-    monkeypatch.setattr(explorer_budget, "TRAININGS", 850_000)  # of 2 million
+    monkeypatch.setattr(explorer_budget, "TRAININGS", 850_000)  # the study has 2 million
     monkeypatch.setattr(explorer_budget, "NAMED", 1)
     shown = explorer_runs.table(study).set_index("run_id")["shown"]
     assert set(shown) == {"training", "end"}
@@ -145,12 +145,12 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
             assert len(steps) <= explorer_budget.FRAMES
             assert len(steps) * size * explorer_budget.VALUE <= explorer_budget.RUN
     assert len(explorer_budget.frames(small, "parameters")) == explorer_budget.FRAMES
-    # The page has the answers of a large network and their probabilities, not its 49 311 weights.
+    # The page has a large network's answers and their probabilities, not its 49 311 weights.
     assert explorer_budget.arrays(large)["parameters"] == 2 * (59 * 59 + explorer_budget.SCALE)
 
 
 def test_states_leave_room_for_the_rest_of_the_page():
-    """The page with the library and all states, however badly they compress, is below 18 MB."""
+    """The page with the library and the worst case of all states is below 18 MB."""
     noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
     library = packing.text(explorer._own("vendored/plotly.js"))
     code = "".join(explorer._modules(STUDY).values())
@@ -230,13 +230,13 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
 
 
 def test_blocks_without_anything_to_show_are_not_read(tmp_path):
-    """This one has no logs, and would be an error."""
+    """This block has no logs, so reading it would be an error."""
     block = next(planning.plan({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
     assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome"), {}))
 
 
 def test_states_nearest_to_moments_are_there(tmp_path):
-    """Beside the usual steps, of the run that has them alone."""
+    """States nearest to moments are added to the usual steps, only for the run with moments."""
     block = next(ran(tmp_path, log={"embeddings": {"every": 3}}, steps=900).blocks)
     shown = dict.fromkeys(block.seeds, "training")
     rows = pd.DataFrame(explorer_states._rows(block, shown, {block.first: [310]}))

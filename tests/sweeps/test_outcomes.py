@@ -1,4 +1,4 @@
-"""Outcomes, their summary, effects, marginals and milestones of runs whose ends are planted."""
+"""Outcomes, their summary, effects, marginals and milestones of runs with planted final values."""
 
 from dataclasses import replace
 from importlib import import_module
@@ -22,7 +22,7 @@ SEEDS = 8
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Runs at three weight decays and two p; accuracy at the end is planted."""
+    """Runs at three weight decays and two p, with planted final accuracy."""
     return planted(
         config(
             tmp_path_factory.mktemp("r"),
@@ -37,7 +37,7 @@ def study(tmp_path_factory):
 
 
 def planted(given):
-    """A study of which all runs have planted ends, and its tables."""
+    """Return a study whose runs have planted final values, with its tables."""
     made = run_blocks(planning.plan(given))
     for block in made.blocks:
         plant(block)
@@ -93,7 +93,7 @@ def test_steps_between_which_something_happened(study):
     assert (found["memorised_step_after"] == 5).all() and (found["memorised_step"] == 10).all()
     assert found["generalised_step"].tolist() == [15] * 6 + [pytest.approx(np.nan, nan_ok=True)] * 2
     assert found["generalised_step_after"].tolist() == [10] * 6 + [20] * 2
-    # From (5, 10] to (10, 15]: 0 to 10 steps; of those that have not got there, 10 at least.
+    # From (5, 10] to (10, 15] it takes 0 to 10 steps; for runs that never reach it, at least 10.
     assert found["delay_after"].tolist() == [0] * 6 + [10] * 2
     assert found["delay"].tolist()[:6] == [10] * 6 and found["delay"].isna().sum() == 2
     assert (found["low_step"] == 0).all() and (found["low_step_after"] == 0).all()
@@ -111,14 +111,14 @@ def test_summaries_stay_in_the_range_of_what_they_measure(study):
     assert row["low"] < row["estimate"] < row["high"]
     steps = table(study, "outcome_summary", outcome="generalised_step", point="p5_d2_wd1").iloc[0]
     assert (steps["estimate"], steps["n_unreached"], steps["n_runs"]) == (15, 2, SEEDS)
-    assert steps["low"] == 10  # the last step before is counted in
+    assert steps["low"] == 10  # it includes the last step before
 
 
 def test_effects_are_those_that_were_planted(study):
     found = table(study, "effects", outcome="test_accuracy").set_index("parameter")
     decay, p = found.loc["weight_decay"], found.loc["p"]
     assert decay["change"] == pytest.approx(0.5, abs=1e-6) and decay["per"] == "unit"
-    # No seed differs from another in it, so the interval is from the means and their own.
+    # Seeds do not differ in the effect, so the interval is from the means and their intervals.
     assert 0.45 < decay["change_low"] < 0.5 < decay["change_high"] < 0.55
     assert decay["n_paired"] == SEEDS
     assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
@@ -142,7 +142,7 @@ def test_a_change_that_is_not_known_says_why(study):
     [([0.0, 0.1, 1.0], [5.0, 35.0, 35.0], 6), ([0.001, 0.01], [34.0, 7.0], 1)],
 )
 def test_a_change_without_spread_lies_between_its_ends(x, times, seeds):
-    """Times that are equal for every seed, or of a single seed."""
+    """Times are equal for every seed, or there is a single seed."""
     at = pd.Series(np.repeat(x, seeds))
     runs = pd.DataFrame({"value": np.repeat(times, seeds), "stratum": 0})
     runs = runs.assign(unit=np.tile(np.arange(seeds), len(x)), after=runs["value"] - 1)
@@ -230,7 +230,7 @@ def test_a_milestone_can_be_changed_and_removed():
 
 
 def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
-    """The part of a study that a job gets says nothing of milestones if its table needs none."""
+    """The study that a job gets has no milestones if its table needs none."""
     edit(mine / "systems/drift.py", '"size", "size', '"delay", "size')
     with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
         planning.plan(config_of(mine))
@@ -240,7 +240,7 @@ def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
 
 
 def test_thresholds_make_no_other_table_again():
-    """An edit of a threshold is one of milestones, outcomes and what is made from them."""
+    """Only milestones, outcomes and what is made from them depend on thresholds."""
     before, after = (
         {t.name: t.key for t in targets.tables(planning.plan(config() | {"milestones": given}))}
         for given in ({}, {"generalised_step": {"above": 0.5}})

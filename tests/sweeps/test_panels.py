@@ -1,4 +1,4 @@
-"""What plots of sweeps share."""
+"""Shared parts of the plots of sweeps."""
 
 import numpy as np
 import pandas as pd
@@ -54,10 +54,10 @@ def test_a_difference_of_which_one_end_is_known_is_drawn_to_an_arrow():
     ("estimate", "low", "high", "text"),
     [
         (0.5, 0.24, 0.55, "0.50\n[0.24, 0.55]"),
-        (1.0, 0.61, 1.0, "1.00\n[0.61, 1.00]"),  # all runs agree
+        (1.0, 0.61, 1.0, "1.00\n[0.61, 1.00]"),  # all runs are equal
         (2.0, np.nan, np.nan, "2.00"),
         (2.0, 1.0, np.nan, "2.00\n≥ 1.00"),
-        (2.0, 0.0, np.nan, "2.00"),  # this bound says nothing
+        (2.0, 0.0, np.nan, "2.00"),  # a lower bound of 0 says nothing
         (np.nan, 7.0, np.nan, "> 7.00"),
         (np.nan, np.nan, np.nan, "–"),
     ],
@@ -69,7 +69,7 @@ def test_a_cell_shows_its_interval_as_it_is(estimate, low, high, text):
 
 
 def runs(value, after):
-    """A run that reached a milestone at a step, or did not by a step."""
+    """Return a run that reached a milestone at a step, or had not by a step."""
     return pd.DataFrame({"value": [value], "after": [after]}, dtype=float)
 
 

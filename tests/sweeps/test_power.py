@@ -1,4 +1,4 @@
-"""How many seeds would do: the half-widths that they give, what it costs, and the edited config."""
+"""Needed seeds: the half-widths that they give, their cost, and the edited config."""
 
 from types import SimpleNamespace
 
@@ -65,7 +65,7 @@ def test_needed_runs_give_the_half_width():
     needed = needed_for(row("share", [0, 1] * 20), 0.05)
     low, high = stats.share(needed // 2, needed)[1:3]
     assert (high - low) / 2 == pytest.approx(0.05, rel=0.02)
-    assert needed_for(row("share", [0] * 10), 0.05) > 50  # it may be a tenth
+    assert needed_for(row("share", [0] * 10), 0.05) > 50  # the true share may be a tenth
     equal = needed_for(row("mean", [1.0] * 10, "0..1"), 0.05)
     assert 1 - 0.025 ** (1 / equal) <= 0.05 < 1 - 0.025 ** (1 / (equal - 1))
     assert needed_for(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
@@ -107,7 +107,7 @@ def test_the_command_says_what_would_do(file, capsys):
     cli.main(given)
     said = capsys.readouterr().out
     assert "is_circle" in said and "runs needed" in said and "more runs and 12 again" in said
-    assert "seeds: {count: 50}" in said  # the next that fills a block
+    assert "seeds: {count: 50}" in said  # the next multiple of a block
     config = yaml.safe_load(file.read_text())
     config["experiments"]["e"]["seeds"] = {"count": 50}
     file.write_text(yaml.safe_dump(config))
@@ -139,7 +139,7 @@ def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
 
 
 def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
-    """If half of the runs diverge, twice as many have to be planned."""
+    """If half of the runs diverge, twice as many must be planned."""
     study, read = planning.plan_file(file), power.parquet.read_table
     summary = read(study, "outcome_summary")
     is_circle = summary["outcome"] == "is_circle"
@@ -170,7 +170,7 @@ ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
     ],
 )
 def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
-    """Points that `where` cannot distinguish get the same number of seeds, at their cost."""
+    """Points that `where` cannot distinguish get the same number of seeds; all of these count."""
     own = {"seeds": {"count": 2}, "block": 2, "steps": 5, "log": {}, "sweep": {}} | changes
     settings = experiment(**own)
     path = tmp_path / "c.yaml"

@@ -40,7 +40,7 @@ def test_counts_are_shown_per_published_runs():
 
 
 def test_lost_runs_decide_nothing():
-    """The missing ones of 100 planned runs may have diverged because they differ from these."""
+    """Missing runs of 100 planned ones may have diverged because they differ from these."""
     agrees, differs = claim("share", 12, 100), claim("share", 60, 100)
     for judged, verdict in [(agrees, verdicts.REPRODUCED), (differs, verdicts.DEVIATES)]:
         measured = stats.count(33, 270)
@@ -54,7 +54,7 @@ def test_lost_runs_decide_nothing():
 
 
 def test_what_a_trivial_answer_would_have_is_undecided():
-    """The survival classifier has 83.8 % accuracy, but so has always answering "dies"."""
+    """The survival classifier has 83.8 % accuracy, but so does the constant answer "dies"."""
     judged = claim("mean", 83.8, 1160, margin=5, rival="majority")
     measured = Estimate(84.5, 82.5, 86.5, 40)
     alone = scorecard.judged(judged, measured)
@@ -135,7 +135,7 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
 
 
 def test_the_first_run_counts_tests_of_every_paper():
-    """Of Ding et al. by runs of 2000 steps, where these have been shown to decide the same."""
+    """Tests of Ding et al. count for runs of 2000 steps if these are shown to decide the same."""
     study = planning.plan_file(ROOT / "config/config.yaml")
     tests = PUBLISHED[(PUBLISHED["tally"] == "test") & PUBLISHED["role"].isin(study.reproduce)]
     conditions = tests[["conditions", "shorter"]].map(scorecard._assignments)
@@ -157,7 +157,7 @@ def test_claims_in_words_are_those_of_their_table(paper):
     made = load(collection.modules("tables")[f"{paper}_claims"])._CLAIMS
     roles = {name: role for name, role, *_ in made}
     if paper == "ding":
-        del roles["signal_correlation"]  # the figure's; the scorecard has it at 50 runs
+        del roles["signal_correlation"]  # the figure's claim; the scorecard has it at 50 runs
     assert dict(zip(rows["where.claim"], rows["role"], strict=True)) == roles
 
 
@@ -175,7 +175,7 @@ def test_conditions_name_real_parameters():
 
 
 def asked(**changes):
-    """A study whose experiment has the role ``asked``."""
+    """Return a study whose experiment has the role ``asked``."""
     study = planning.plan(config(**changes))
     return replace(study, config=structs.replace(study.config, reproduce={"asked": "e"}))
 
@@ -212,11 +212,11 @@ def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeyp
     known = {"keys": {"claim": "it_rises"}, "conditions": "p=17;steps=30000"}
     found = answer(monkeypatch, frame, rises(accepts="steps>=1000", **known), steps=1000)
     assert (found["verdict"], found["n_runs"]) == ("reproduced", 40)
-    assert found["tally"] == "other"  # none of the tests
+    assert found["tally"] == "other"  # not among the tests
     assert found["note"] == "runs with steps 1000, the paper has 30000"
     strict = answer(monkeypatch, frame, rises(**known), steps=1000)
     assert strict["verdict"] == "not_run"
-    shown = known | {"shorter": "steps>=1000"}  # to decide the same
+    shown = known | {"shorter": "steps>=1000"}  # shown to decide the same
     same = answer(monkeypatch, frame, rises(**shown), steps=1000)
     assert (same["verdict"], same.get("tally", "test")) == ("reproduced", "test")
     assert same["note"].endswith("the paper has 30000, but from step 1000 on they decide the same")

@@ -10,7 +10,7 @@ F = torch.nn.functional
 
 
 def scores(gap, dtype):
-    """Three classes; the right one leads by ``gap``."""
+    """Return scores of three classes, of which the right one leads by ``gap``."""
     return torch.tensor([[gap, 0.0, -1.0]], dtype=dtype), torch.tensor([[0]])
 
 
@@ -23,7 +23,7 @@ def test_logit_gradient_is_exact_where_softmax_minus_one_is_noise(gap):
     assert loss.logit_gradient(o, target, 1)[0, 0] == pytest.approx(expected, rel=1e-6)
     cancelling = loss.cancelling_logit_gradient(o, target, 1)[0, 0].item()
     if gap >= 20:
-        assert cancelling == 0  # the step that it should take is lost
+        assert cancelling == 0  # no step would be taken
     else:
         assert cancelling == pytest.approx(expected, rel=1e-4)
 
@@ -59,4 +59,4 @@ def test_small_losses_are_measured_in_float32(gap):
     expected = np.log1p(math.exp(-gap) + math.exp(-gap - 1))
     assert value.item() == pytest.approx(expected, rel=1e-4)
     rounded = F.cross_entropy(o + 37.0, target[0]).item()
-    assert abs(rounded - expected) > 0.5 * expected  # what the usual formula gives
+    assert abs(rounded - expected) > 0.5 * expected  # the result of the usual formula

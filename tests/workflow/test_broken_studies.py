@@ -1,4 +1,4 @@
-"""Every table and figure of Ding et al. is made, whatever became of its runs."""
+"""Every table and figure of Ding et al. is made, however its runs ended."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from circlet.training import job
 
 
 def smoke(folder, **parameters):
-    """The part of the smoke study that trains embedding_mlp, with some parameters changed."""
+    """Write the part of the smoke study that trains embedding_mlp, with some parameters changed."""
     config = yaml.safe_load((ROOT / "config/smoke.yaml").read_text())
     experiments = {
         name: settings | {"parameters": settings["parameters"] | parameters}
@@ -27,7 +27,7 @@ def smoke(folder, **parameters):
 
 
 def make_all(study):
-    """Run every block and make every table and figure, in this process; names of the figures."""
+    """Run every block and make every table and figure in this process; return figure names."""
     for block in study.ordered_blocks:
         job.run_block(block, "cpu")
     made = [target for target in targets.ordered(study) if target.kind != "pages"]
@@ -70,7 +70,7 @@ def test_planned_runs_are_counted_even_if_none_finished(diverged):
 
 
 def test_fits_of_too_few_steps_say_so(tmp_path):
-    """Ten steps are enough for the unknowns of 2 frequencies, and too few for those of 11."""
+    """Ten steps suffice for the unknowns of 2 frequencies, but not for those of 11."""
     found = {}
     for p in (5, 23):
         settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,

@@ -20,7 +20,7 @@ from circlet.study import planning, targets
 
 KILLS = 12
 SMALL = {"p": 13, "d": 24, "hidden": 16}
-# Blocks that are long enough to be caught after a checkpoint, and blocks that start from others.
+# Blocks long enough to be killed after a checkpoint, and blocks that start from others.
 CONFIG = {
     "results": "results/chaos",
     "reproduce": {},
@@ -35,14 +35,14 @@ CONFIG = {
     },
 }  # fmt: skip
 STUDY = planning.plan(CONFIG)
-# All blocks are made for these tables, and a few others.
+# These tables, and a few others, need all blocks.
 MADE = ("outcome_summary", "survival")
 TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE
           for t in targets.with_dependencies(made)}  # fmt: skip
 
 
 def processes(token):
-    """Ids of all processes that were started for this test: they have its token."""
+    """Return the ids of all processes of this test: they have its token."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -52,7 +52,7 @@ def processes(token):
 
 
 def with_checkpoint(token, folder, snakemake):
-    """A job that trains and has saved a checkpoint; None if Snakemake ends before there is one."""
+    """Return a training job that has saved a checkpoint; None if Snakemake ends before."""
     while snakemake.poll() is None:
         for process in processes(token):
             with contextlib.suppress(OSError, ValueError):
@@ -67,11 +67,11 @@ def with_checkpoint(token, folder, snakemake):
 
 @pytest.mark.slow
 def test_killed_again_and_again(empty_project, tmp_path):
-    """SIGKILL to Snakemake, to its shells, to its jobs; only plain re-runs in between.
+    """Kill Snakemake, its shells and its jobs; between kills there are only plain re-runs.
 
-    A machine that is done before all are killed begins anew.
+    If the study is done before all kills, it begins anew.
     """
-    # Checkpoints as of blocks of hours.
+    # Checkpoints as often as in blocks of hours, relative to their length.
     empty_project.edit(
         "src/circlet/training/checkpoint.py",
         "FIRST, MOST = 10.0, 600.0",
@@ -94,7 +94,7 @@ def test_killed_again_and_again(empty_project, tmp_path):
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
 
-    # So far apart that some jobs get beyond their start.
+    # Kills are so far apart that some jobs get beyond their start.
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     start_seconds = time.monotonic() - began
@@ -102,17 +102,17 @@ def test_killed_again_and_again(empty_project, tmp_path):
     snakemake = start()
     try:
         while kills < KILLS:
-            time.sleep(chance.uniform(0, start_seconds))  # when, is part of the chance
+            time.sleep(chance.uniform(0, start_seconds))  # the time is random, too
             if snakemake.poll() is not None:
                 if snakemake.returncode == 0:
-                    while processes(token.encode()):  # jobs of a Snakemake that was killed
+                    while processes(token.encode()):  # until jobs of a killed Snakemake have ended
                         time.sleep(0.1)
                     shutil.rmtree(empty_project.folder / "results")
                     rounds += 1
                 snakemake = start()
                 starts += 1
-            # One in four is Snakemake, which needs a second to begin; the others are its jobs.
-            # Where starting takes long, chance may hit none beyond its start: some are waited for.
+            # One victim in four is Snakemake, which needs a second to begin; the others are jobs.
+            # Chance may hit no job beyond its start, so some kills wait for a checkpoint.
             alive = processes(token.encode())
             jobs = [process for process in alive if process != snakemake.pid]
             if kills % 4 == 3:
@@ -127,7 +127,7 @@ def test_killed_again_and_again(empty_project, tmp_path):
                     victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
                     kills += 1
         snakemake.wait()
-        for _ in range(3):  # a plain re-run does the rest, or says what is still in its way
+        for _ in range(3):  # a plain re-run finishes, or says what prevents it
             snakemake = start()
             if snakemake.wait() == 0:
                 break

@@ -3,12 +3,12 @@
 Snakemake compares the parameters of every job with those of its last run, and the fingerprint of
 its code is one of them. So these tests edit one module of a copy of the package at a time, compute
 the parameters of all jobs anew in a fresh process, and compare them: Snakemake would take four
-seconds for each module. The last tests show that Snakemake says the same.
+seconds for each module. The last tests show that Snakemake agrees.
 
 Measured on two cores: a second for each module, two minutes in all, beside the smoke study.
 
 Training code is in no fingerprint of a log: logs are made again when the version of a system is
-raised (test_workflow.py). Of training modules these tests expect that no job runs again.
+raised (test_workflow.py). So edits of training modules must re-run no job.
 """
 
 import ast
@@ -38,7 +38,7 @@ PACKAGE = registry.PACKAGE
 
 
 def path(module: str) -> Path:
-    """File of a module, below the folder of the package."""
+    """Return the file of a module, relative to the folder of the package."""
     file = PACKAGE.joinpath(*module.split(".")[1:])
     file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     return file.relative_to(PACKAGE)
@@ -53,7 +53,7 @@ MODULES = every_module()
 
 
 class Imports(ast.NodeVisitor):
-    """Names that a module imports when it runs, so none of those for type checkers alone."""
+    """Names that a module imports when it runs, without imports for type checkers alone."""
 
     def __init__(self):
         self.names = set()
@@ -72,7 +72,7 @@ class Imports(ast.NodeVisitor):
 
 @functools.cache
 def imported(module: str) -> set[str]:
-    """The packages that a module is in, which Python runs first, and what it imports."""
+    """Return the modules that a module imports, and its packages, which Python runs first."""
     imports = Imports()
     imports.visit(ast.parse((PACKAGE / path(module)).read_text()))
     parts = module.split(".")
@@ -82,7 +82,7 @@ def imported(module: str) -> set[str]:
 
 @functools.cache
 def closure(module: str) -> frozenset[str]:
-    """A module and all that it imports from circlet, directly or not."""
+    """Return a module and all that it imports from circlet, directly or not."""
     found, todo = set(), {module}
     while todo:
         found |= todo
@@ -91,13 +91,13 @@ def closure(module: str) -> frozenset[str]:
 
 
 def named(target, kind):
-    """What a target asks of all collections, but for captions and the like."""
+    """Return the files that a target asks of all collections: code, or other files."""
     asked = declarations.literals(target.module).get("FROM_COLLECTIONS", ())
     return [name for name in asked if (Path(name).suffix == ".py") == (kind == "code")]
 
 
 def roots(target) -> set[str]:
-    """Modules that make a target."""
+    """Return the modules that make a target."""
     made_by = {"tables": {"circlet.analysis.make"}, "figures": {"circlet.plotting.make"}}
     contributed = {
         ".".join([collection.package, *Path(name).with_suffix("").parts])
@@ -114,7 +114,7 @@ def roots(target) -> set[str]:
 CODE = {rule: frozenset().union(*map(closure, roots(t))) for rule, t in TARGETS.items()}
 USED = set().union(*CODE.values())
 OWN = {target.module for target in TARGETS.values()} - set().union(*map(imported, MODULES))
-# Of modules that make one target and nothing else, one table, one figure and one page are enough.
+# One table, one figure and one page stand for modules that make one target and nothing else.
 EXAMPLES = {
     "circlet.sweeps.tables.scorecard",
     "circlet.collections.findings.figures.forecast",
@@ -125,7 +125,7 @@ UNUSED = sorted(set(MODULES) - USED)  # training, commands, benchmarks
 
 
 def downstream(rules: set[str]) -> set[str]:
-    """Some rules, and all that are made from what they make."""
+    """Return some rules, and all rules that depend on them."""
     found = set(rules)
     while True:
         made = {file for rule in found for file in TARGETS[rule].outputs}
@@ -136,12 +136,12 @@ def downstream(rules: set[str]) -> set[str]:
 
 
 def expected(module: str) -> set[str]:
-    """Rules that must run again after an edit of a module."""
+    """Return the rules that must run again after an edit of a module."""
     return downstream({rule for rule in TARGETS if module in CODE[rule]})
 
 
 def data(rule: str) -> set[Path]:
-    """Files that are no modules and of which a target is made."""
+    """Return the files, other than modules, of which a target is made."""
     target = TARGETS[rule]
     own = {
         (PACKAGE / path(module)).parent / file
@@ -157,7 +157,7 @@ def data(rule: str) -> set[Path]:
 
 
 def edited(text: str) -> str:
-    """The code of a module with one more statement, in its first function if it has any."""
+    """Return a module's code with one more statement, in its first function if it has one."""
     lines = text.splitlines(keepends=True)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef) and node.body[-1].col_offset:
@@ -169,13 +169,13 @@ def edited(text: str) -> str:
 
 
 def commented(text: str) -> str:
-    """The code of a module with one more comment."""
+    """Return a module's code with more comments."""
     return f"# A remark.\n{text}\n# And another.\n"
 
 
-# A process that answers each line, the texts of some files, with the parameters of all jobs while
-# the files have these texts. Each answer is by a fork that plans afresh. What is imported and
-# parsed before that saves time.
+# A process that reads lines with texts of some files, and answers with the parameters of all jobs
+# for these texts. Each answer is from a fork that plans afresh. Modules imported and parsed before
+# the fork save time.
 JOBS = """
 import json, os, sys
 from pathlib import Path
@@ -213,7 +213,7 @@ for line in sys.stdin:
 
 
 class Copy:
-    """A copy of the package, in which files are edited for as long as it takes to see the jobs."""
+    """A copy of the package, in which files are edited only until the jobs are computed."""
 
     def __init__(self, folder: Path):
         self.package = folder / "src/circlet"
@@ -228,7 +228,7 @@ class Copy:
         self.before = self.jobs({})
 
     def jobs(self, texts):
-        """Parameters of all jobs while some files of the package have other texts."""
+        """Return the parameters of all jobs if some files of the package had other texts."""
         asked = json.dumps({str(self.package / file): text for file, text in texts.items()})
         print(asked, file=self.process.stdin, flush=True)
         said = json.loads(self.process.stdout.readline())
@@ -236,7 +236,7 @@ class Copy:
         return said
 
     def would_run(self, edit, *files):
-        """Rules that would run after an edit of some files of the package, and ``logs``."""
+        """Return the rules (and ``logs``) that an edit of some files of the package re-runs."""
         texts = {file: edit((self.package / file).read_text()) for file in files}
         after = self.jobs(texts)
         changed = {rule for rule, said in after.items() if said != self.before[rule]}
@@ -282,7 +282,7 @@ def test_an_edited_file_of_data_re_runs_what_reads_it(copy, file):
 
 
 def test_an_edited_caption_re_runs_the_report(copy):
-    """The figure has no words of it."""
+    """The caption is no part of the figure."""
     file = path("circlet.collections.findings.figures.forecast")
     assert copy.would_run(lambda text: text.replace('"""', '"""New. ', 1), file) == {"report"}
 
@@ -296,8 +296,8 @@ def test_all_files_of_the_explorer_are_in_its_fingerprint():
         assert {file for file in folder.iterdir() if file.suffix in ends} <= used, folder
 
 
-# Does Snakemake announce the jobs that were computed above? An edit of a module that many tables
-# use, of one that figures use, of one that should re-run all; and the known worst case.
+# Snakemake must announce the jobs computed above: after an edit of a module that many tables
+# use, of one that figures use, of one that re-runs everything; and in the known worst case.
 TOLD = {
     "circlet.analysis.stats": edited,
     "circlet.collections.odonnat.network_panels": edited,
@@ -310,7 +310,7 @@ TOLD = {
 
 @pytest.fixture(scope="module")
 def done(finished, tmp_path_factory):
-    """The project with its finished smoke study; put back what you edit."""
+    """The project with its finished smoke study. Undo every edit."""
     return finished.copy(tmp_path_factory.mktemp("done") / "project")
 
 

@@ -1,4 +1,4 @@
-"""What Snakemake says while it makes a study: one display, and at the end a command of the user."""
+"""Snakemake's output on a study: one display, and at the end a command for the user."""
 
 import os
 import pty
@@ -18,7 +18,7 @@ COMMAND = 'echo "$CIRCLET_STATUS $CIRCLET_RESULTS $(tail -n 1)" >> told'
 
 
 def study_of(project, **changes):
-    """Write a small study, ``config/mine.yaml``; its config."""
+    """Write a small study, ``config/mine.yaml``; return its config."""
     own = config("results/mine", system="particles", seeds={"count": 4}) | changes
     (project.folder / "config/mine.yaml").write_text(yaml.safe_dump(own))
     return own
@@ -35,7 +35,7 @@ class OnTerminal:
         command = [sys.executable, "-m", "snakemake", *arguments,
                    "--cores", "1", "--configfile", "config/mine.yaml"]  # fmt: skip
         self.terminal, theirs = pty.openpty()
-        # Not pty.fork, which no process with other threads may call: JAX has some.
+        # Not pty.fork, which processes with other threads, such as JAX's, may not call.
         self.process = subprocess.Popen(
             ["setsid", "--ctty", *command], cwd=project.folder, env=environment,
             stdin=theirs, stdout=theirs, stderr=theirs,
@@ -43,7 +43,7 @@ class OnTerminal:
         os.close(theirs)
 
     def reads(self, until=None):
-        """Its output up to its end, or until a text appears."""
+        """Return its output up to its end, or until a text appears."""
         deadline = time.monotonic() + PATIENCE
         while until is None or until not in self.said:
             assert time.monotonic() < deadline, self.said.decode()
@@ -54,13 +54,13 @@ class OnTerminal:
         return self.said.decode()
 
     def ends(self):
-        """Its output and its exit status."""
+        """Return its output and its exit status."""
         said = self.reads()
         return said, self.process.wait(timeout=PATIENCE)
 
 
 def plain(said):
-    """The text without cursor movements and colours."""
+    """Return the text without cursor movements and colours."""
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said)
 
 
@@ -73,7 +73,7 @@ def test_on_a_terminal_it_is_displayed(empty_project):
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
     told = empty_project.folder / "told"
     assert told.read_text() == "success results/mine \n"
-    # Nothing to do: no display, and nobody is told.
+    # Nothing to do: no display, and no notification.
     said, status = OnTerminal(empty_project, "table_runs").ends()
     assert status == 0 and "Nothing to be done" in said and "of 4 runs" not in said
     assert told.read_text().count("\n") == 1
@@ -84,7 +84,7 @@ def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     study_of(empty_project, notify=COMMAND, experiments=long)
     session = OnTerminal(empty_project, "logs")
     session.reads(until=b"of 2 runs")
-    session.reads(until=b" %  e/")  # it trains
+    session.reads(until=b" %  e/")  # training has begun
     os.write(session.terminal, b"\x03")
     said, status = session.ends()
     assert status == 1, said
@@ -114,7 +114,7 @@ def test_a_failure_is_told(empty_project):
     assert done.returncode == 1
     error = "a bug, please report it: ValueError: on purpose\n"
     assert f"\nfailed: table runs: {error}" in done.stderr, done.stderr
-    # It comes before what led to it, and the command with its config is not there.
+    # The error comes before its traceback, and the command with its config is not shown.
     assert done.stderr.index(f"\nerror: {error}") < done.stderr.index("Traceback")
     assert '"experiments"' not in done.stdout + done.stderr
     assert (empty_project.folder / "told").read_text().startswith("failure results/mine Tables")
@@ -148,5 +148,5 @@ def test_figures_that_take_little_training_come_first_with_what_they_are_made_fr
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]
     assert takes == pytest.approx(sorted(takes))  # sums in another order
-    # Two cores have trained for the first pictures of each paper long before the end.
+    # The runs of each paper's first figures are trained long before the end.
     assert others["figures/grid_and_circle"] > others["figures/published_tables"] == 1

@@ -52,29 +52,29 @@ FORCES = experiment("particles", parameters={"p": 5}, sweep={"f_a": [0.5, 1.0]},
 MORE_DECAY = FIRST["experiments"]["decay"] | {"sweep": {"weight_decay": [0.0]}}
 
 
-# Each edit takes a config to change in place and `draw`, and says in words what it does. Not all
-# edits fit all configs: those that do not say None.
+# Each edit changes a config in place by means of `draw`, and returns its description; None if it
+# does not fit the config.
 
 
 def other(draw, current, choices):
-    """A choice that differs from the current value."""
+    """Draw a choice that differs from the current value."""
     return draw(st.sampled_from([choice for choice in choices if choice != current]))
 
 
 def named(draw, config):
-    """An experiment of a config: its name and settings."""
+    """Draw an experiment of a config: its name and settings."""
     name = draw(st.sampled_from(sorted(config["experiments"])))
     return name, config["experiments"][name]
 
 
 def base(settings):
-    """Name of the experiment that another starts from, if any."""
+    """Return the name of the experiment that another starts from, if any."""
     acts = [act["keep"]["of"] for act in settings.get("interventions", [])]
     return acts[0] if acts else None
 
 
 def family(config, name):
-    """Settings of an experiment and of those that must have its parameters and seeds."""
+    """Return the settings of an experiment and of all that must share its parameters and seeds."""
     every = config["experiments"]
     root = base(every[name]) or name
     return [settings for key, settings in every.items() if root in (key, base(settings))]
@@ -198,7 +198,7 @@ def role(config, draw):
 
 
 def swapped(value):
-    """The same numbers in the other type, 2 for 2.0 and 2.0 for 2; keys in the other order."""
+    """Return the same numbers in the other type, 2 for 2.0 and 2.0 for 2, with keys reversed."""
     if isinstance(value, dict):
         return {key: swapped(value[key]) for key in reversed(value)}
     if isinstance(value, list):
@@ -235,7 +235,7 @@ EDITS = [
 
 @st.composite
 def sequences(draw):
-    """Edits in words, each with the config after it."""
+    """Draw edits, each with its description and the config after it."""
     configs, sequence = [FIRST], []
     for edit in draw(st.lists(st.sampled_from(EDITS), min_size=3, max_size=5, unique=True)):
         config = copy.deepcopy(configs[-1])
@@ -254,12 +254,12 @@ def write(project, config):
 
 
 def files(project, *patterns):
-    """Files of the results that match, in a fixed order."""
+    """Return the files of the results that match, sorted."""
     return sorted(file for pattern in patterns for file in project.folder.glob(pattern))
 
 
 def untold(frame):
-    """A table without columns such as times, which differ from run to run."""
+    """Return a table without columns, such as times, that differ from run to run."""
     return frame.drop(columns=list(TIMES & set(frame.columns)))
 
 
@@ -274,7 +274,7 @@ def first(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A new folder at every call."""
+    """A function that returns a new folder at every call."""
     return lambda: tmp_path_factory.mktemp("edited") / "project"
 
 
@@ -317,7 +317,7 @@ def test_edits_end_with_the_tables_of_a_clean_run(first, folder, sequence):
 
 
 def jobs(config):
-    """What Snakemake compares of all jobs with those that it has done."""
+    """Return the parameters by which Snakemake decides which jobs must run."""
     study = planning.plan(copy.deepcopy(config))
     made = {target.name: target.study.json for target in targets.ordered(study)}
     return made | {block.key: block.study for block in study.blocks}

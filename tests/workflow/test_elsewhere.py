@@ -1,4 +1,4 @@
-"""circlet without its clone: the wheel, the workflow as a module, and what snakedeploy lays out."""
+"""circlet without its clone: the wheel, the workflow as a module, a deployment by snakedeploy."""
 
 import os
 import re
@@ -32,7 +32,7 @@ HEAD = 'configfile: "config.yaml"\n'
 
 
 class Folder:
-    """A folder of a user, with a Snakefile and a config."""
+    """A user's folder with a Snakefile and a config."""
 
     def __init__(self, path, snakefile=None, config=None, python=sys.executable):
         self.path, self.python = path, str(python)
@@ -43,7 +43,7 @@ class Folder:
             (path / "config.yaml").write_text(config if isinstance(config, str) else dumped(config))
 
     def run(self, *command, check=True, **environment):
-        """Run a module with the folder's Python; what it says on both streams."""
+        """Run a module with the folder's Python; return its output on both streams."""
         known = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         known["PATH"] = f"{Path(self.python).parent}:{known['PATH']}"  # an activated environment
         if self.python == sys.executable:
@@ -60,7 +60,7 @@ class Folder:
         return self.run("snakemake", "--cores", "2", *arguments, **options)
 
     def line(self, *arguments):
-        """The one line with which Snakemake ends."""
+        """Return the only line of Snakemake's output."""
         lines = self.snakemake(*arguments, check=False).splitlines()
         assert len(lines) == 1, lines
         return lines[0]
@@ -71,7 +71,7 @@ def dumped(content):
 
 
 def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW):
-    """A module of a Snakefile, and all its rules."""
+    """Return the Snakefile's text of a module with all its rules."""
     lines = [f"module {name}:", f"    snakefile: {str(snakefile)!r}"]
     if config:
         lines.append(f"    config: {config.format(name=name)}")
@@ -98,10 +98,10 @@ def wheel(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def python(wheel, tmp_path_factory):
-    """A Python that has the wheel and its dependencies, and knows nothing of the clone."""
+    """A Python that has the wheel and its dependencies, and does not see the clone."""
     folder = tmp_path_factory.mktemp("python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    # Of an editable install there is a .pth file, which counts in a folder of packages alone.
+    # An editable install has a .pth file, which Python reads only in site directories.
     known = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
     [own] = folder.glob("lib/python*/site-packages")
     (own / "dependencies.pth").write_text("\n".join(dict.fromkeys(known)))
@@ -119,7 +119,7 @@ def test_a_wheel_has_every_file_of_the_package(wheel):
 
 
 def needs(distribution, extras):
-    """What pip installs with a distribution and some of its extras."""
+    """Return what pip installs with a distribution and some of its extras."""
     asked = [Requirement(line) for line in distribution.requires or ()]
     kinds = [{"extra": extra} for extra in ("", *extras)]
     return [r for r in asked if not r.marker or any(map(r.marker.evaluate, kinds))]
@@ -127,7 +127,7 @@ def needs(distribution, extras):
 
 @pytest.mark.slow
 def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
-    """With all that pip installs with it, and nothing else: links to what is installed here."""
+    """Only what pip installs with it is available, by links to this installation."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
@@ -187,10 +187,10 @@ use rule * from circlet
 
 @pytest.fixture
 def deployed(tmp_path, python):
-    """What `snakedeploy deploy-workflow` makes of a repository, beside an installed package.
+    """The result of `snakedeploy deploy-workflow` on a repository, beside an installed package.
 
-    It would name the file by ``github(...)``; that of a repository on disk is read the same way.
-    Before version 0.17 it left out ``profiles``.
+    snakedeploy names the file by ``github(...)``; one in a repository on disk is read the same way.
+    Before version 0.17 snakedeploy left out ``profiles``.
     """
     repository = project_copy(tmp_path / "repository").folder
     git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -200,7 +200,7 @@ def deployed(tmp_path, python):
     (folder.path / "workflow").mkdir()
     (folder.path / "workflow/Snakefile").write_text(DEPLOYED.format(repository=str(repository)))
     shutil.copytree(repository / "config", folder.path / "config")
-    shutil.rmtree(repository / "src")  # the installed package is used, not that of the repository
+    shutil.rmtree(repository / "src")  # so that the installed package is used
     (folder.path / "config/config.yaml").write_text(
         dumped(config(system="particles") | {"reproduce": {}, "figures": []})
     )
@@ -240,7 +240,7 @@ def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
 
 @pytest.mark.slow
 def test_two_modules_with_rules_of_ones_own(tmp_path):
-    """As printed in the docs. A rule with `run:` starts another Snakemake, which plans both."""
+    """The text is from the docs. A rule with `run:` starts another Snakemake, which plans both."""
     snakefile = SNAKEFILE.replace("path/to/circlet", str(ROOT))
     folder = Folder(tmp_path / "host", snakefile, CONFIG)
     folder.snakemake()
@@ -292,7 +292,7 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
 
 @pytest.mark.slow
 def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
-    """Also if several files are the config, from another folder, and with spaces in paths."""
+    """This includes configs of several files, calls from another folder, and paths with spaces."""
     folder = Folder(tmp_path / "a folder")
     shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
     equations = folder.path / "mine/equations/drift.py"
@@ -339,7 +339,7 @@ def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
-    """Both would be the same Python package."""
+    """Both collections would be the same Python package."""
     folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
     for own in folders:
         shutil.copytree(MINE, own, ignore=shutil.ignore_patterns("__pycache__"))
@@ -353,7 +353,7 @@ def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_a_module_with_a_collection_and_its_captions(tmp_path):
-    """In Snakemake's report; also of a rule that is changed, and of a module within a module."""
+    """Captions are in Snakemake's report; also those of a changed rule, and of a nested module."""
     folder = Folder(tmp_path / "host", config={"study": config_of("mine")})
     shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
     inner = module("one", config="config", prefix="inner")
@@ -371,7 +371,7 @@ def test_a_module_with_a_collection_and_its_captions(tmp_path):
 
 
 def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeypatch):
-    """There Snakemake reads the config again; each module has a plan of its own."""
+    """On the cluster Snakemake reads the config again; each module has its own plan."""
     folder = Folder(
         tmp_path / "host", HEAD + module("one") + module("two"), {"one": STUDY, "two": STUDY}
     )
@@ -395,7 +395,7 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
 
 
 def test_another_version_of_the_package_is_one_line(tmp_path):
-    """For example a deployed workflow with a package installed before or after it."""
+    """One case is a deployed workflow with a package installed before or after it."""
     copied = shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
     common = copied / "rules/common.smk"
     text = common.read_text()

@@ -1,4 +1,4 @@
-"""What goes wrong around a run: one clear line, a non-zero exit, nothing half-written or lost."""
+"""Faults around a run give one clear line and a non-zero exit, and leave no half-written file."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from circlet import cli
 
 
 def fails(project, *command, config="config/smoke.yaml"):
-    """Output of a command that must fail without a traceback."""
+    """Return the output of a command that must fail without a traceback."""
     done = project.snakemake(*command, config=config, check=False)
     text = done.stdout + done.stderr
     assert done.returncode != 0, text
@@ -25,7 +25,7 @@ def fails(project, *command, config="config/smoke.yaml"):
 
 @pytest.fixture
 def half_project(empty_project):
-    """A project with nothing run, and a part of the smoke study: seven blocks of two systems."""
+    """A project without results, and a part of the smoke study: seven blocks of two systems."""
     edited(empty_project, only_a_part)
     return empty_project
 
@@ -70,7 +70,7 @@ def test_a_bad_config_is_one_line(tmp_path, monkeypatch, capsys, case):
 
 @pytest.mark.parametrize("case", ["unknown key", "duplicate"])
 def test_snakemake_says_what_is_bad_in_one_line(empty_project, case):
-    """Also what it might understand differently."""
+    """This includes values that Snakemake might understand differently."""
     old, new, expected = BAD_CONFIGS[case]
     empty_project.edit("config/smoke.yaml", old, new)
     done = empty_project.snakemake("-n", check=False)
@@ -112,7 +112,7 @@ def test_a_read_only_results_folder(half_project):
 
 @pytest.mark.slow
 def test_a_full_results_folder(half_project):
-    """Blocks that fitted stay; the one that did not says why and leaves nothing."""
+    """Finished blocks stay; the block that did not fit says why and leaves nothing."""
     results = half_project.folder / "results"
     results.rename(half_project.folder / "old")
     with mounted(results, "size=400k"):
@@ -127,7 +127,7 @@ def test_a_full_results_folder(half_project):
 
 @pytest.mark.slow
 def test_a_failing_block_does_not_stop_the_others(half_project):
-    """The folder of one point, with one block, is on a disk of its own, which is full."""
+    """The folder of one point, with one block, is on a separate disk, which is full."""
     block = HALF.experiment("decay_scan")[0].blocks[0]
     folder = half_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
@@ -142,7 +142,7 @@ def test_a_failing_block_does_not_stop_the_others(half_project):
 
 @pytest.mark.slow
 def test_control_c_keeps_what_is_done(half_project):
-    """Four long blocks and the short ones, six at once; ctrl-C when only the long ones are left."""
+    """Four long and some short blocks run, six at once; ctrl-C when only long ones are left."""
 
     def lengthen(study):
         study["experiments"]["weight_decay"].update(steps=4_000_000)
@@ -168,7 +168,7 @@ def test_control_c_keeps_what_is_done(half_project):
         )  # fmt: skip
     try:
         deadline = time.monotonic() + PATIENCE
-        # A block counts when Snakemake has seen its end: what is in flight starts anew.
+        # A block counts once Snakemake has seen its end: unfinished blocks start anew.
         while finished() < short:
             assert time.monotonic() < deadline
             assert process.poll() is None
@@ -182,7 +182,7 @@ def test_control_c_keeps_what_is_done(half_project):
     assert "Traceback" not in said.read_text()
     assert not half_project.half_written()
     assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
-    # It goes on where it was, without being unlocked.
+    # It resumes without being unlocked.
     edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
     jobs = half_project.would_run()
     assert jobs["constant_attention"] == 4

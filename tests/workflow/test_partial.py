@@ -1,4 +1,4 @@
-"""Tables, figures and report of what is done so far."""
+"""Tables, figures and report of an unfinished study."""
 
 import json
 import random
@@ -29,7 +29,7 @@ def partial(study):
 
 @pytest.fixture
 def half_done(tmp_path):
-    """Two points of two blocks each; of the second one only a block is done."""
+    """Two points of two blocks each; of the second point only one block is done."""
     study = planning.plan(
         config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
         | {"reproduce": {"table1": "e"}, "figures": []}
@@ -90,7 +90,7 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_part_of_the_smoke_study_has_its_tables(finished, tmp_path, monkeypatch, seed):
-    """Whichever blocks are done: no table fails for want of the others."""
+    """Whichever blocks are done, no table fails because others are missing."""
     monkeypatch.chdir(finished.folder)
     chance = random.Random(seed)
     share = chance.choice([0.1, 0.3, 0.6, 0.9])
@@ -134,7 +134,7 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, capsys)
     assert said in capsys.readouterr().out
     job.run_block(last, "cpu")
     path = last.log("embeddings")
-    path.write_bytes(flipped(path.read_bytes(), 50))  # which no look at its footer finds
+    path.write_bytes(flipped(path.read_bytes(), 50))  # not found by reading the footer
     cli.main(command)
     folder = half_done.results / "partial"
     assert len(pd.read_parquet(folder / "tables/runs.parquet")) == 8
@@ -177,7 +177,7 @@ def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     with pytest.raises(RuntimeError), files.own_folder(folder, [new, lost]) as kept:
         kept.append(new)
         lost.write_text("x")
-        raise RuntimeError  # as when a disk is full: what was there stays
+        raise RuntimeError  # as if a disk were full: the old file must stay
     assert old.exists()
     made(new)
     assert not old.exists()
@@ -219,7 +219,7 @@ def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, caps
 
 
 def test_while_a_sweep_runs(half_done, tmp_path, monkeypatch, capsys):
-    """From another shell: the command reads finished logs only, and leaves the rest alone."""
+    """The command runs in another shell: it reads finished logs only, and changes nothing else."""
     monkeypatch.chdir(tmp_path.parent)
     name = tmp_path.name
     drawn = {"results": name, "reproduce": {"weight_magnitudes": "e"}, "figures": [{"curves": "e"}]}

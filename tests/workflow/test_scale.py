@@ -1,4 +1,4 @@
-"""A study of 100 000 runs, and what a job costs beside its work."""
+"""A study of 100 000 runs, and the overhead of a job."""
 
 import re
 import subprocess
@@ -31,14 +31,14 @@ def large(empty_project):
 
 
 def said_and_starts(command):
-    """What a command says, and its CPU time in starts of this machine."""
+    """Return the output of a command, and its CPU time in units of `start_seconds`."""
     before = children_seconds()
     done = command()
     spent = children_seconds() - before
     return done.stdout + done.stderr, spent / start_seconds()
 
 
-# A small process between: what is forked begins with the memory of its parent.
+# A small process in between, because a forked process begins with its parent's memory.
 MEASURED = """
 import resource, subprocess, sys
 
@@ -48,7 +48,7 @@ print("kB:", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def fill(study):
-    """Logs of all blocks, as if they had run: those of the first one, without its rows."""
+    """Write logs of all blocks, as if they had run: the first block's, without rows for others."""
     first, *others = study.blocks
     job.run_block(first, "cpu")
     logs = {kind: (parquet.read(first.log(kind)), parquet.footer(first.log(kind)))
@@ -61,9 +61,9 @@ def fill(study):
 
 @pytest.mark.slow
 def test_a_hundred_thousand_runs(large, monkeypatch):
-    """Planned, and looked at by Snakemake, in less than half a minute and a gigabyte each time.
+    """Planning, Snakemake and status each take less than half a minute, a dry run less than 1 GB.
 
-    Half a minute of one core, where it starts torch and pandas in two seconds.
+    That is half a minute of a core that imports torch and pandas in two seconds.
     """
     command = ("--configfile", "config/large.yaml")
     plan, starts = said_and_starts(lambda: large.run("circlet", "plan", *command))
@@ -88,9 +88,9 @@ def test_a_hundred_thousand_runs(large, monkeypatch):
 
 @pytest.mark.slow
 def test_a_job_costs_little_beside_its_work(empty_project):
-    """About a second of one core, counted in starts.
+    """It costs about a second of one core, measured in units of `start_seconds`.
 
-    It was one when this was written, and Snakemake alone a tenth of that.
+    When this was written, it was one unit; Snakemake alone took a tenth of that.
     """
 
     def measure(jobs):
@@ -109,7 +109,7 @@ def test_a_job_costs_little_beside_its_work(empty_project):
 
 
 def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
-    """Each of these takes a tenth of a second or more to import, in every job."""
+    """Importing any of these takes a tenth of a second or more, in every job."""
     study = planning.plan(config(tmp_path)).json
     code = (
         "import sys; from circlet.cli import main; main(sys.argv[1:]); "

@@ -32,12 +32,12 @@ from circlet.pipeline import Pipeline
 from circlet.storage import parquet
 from circlet.study import planning, targets
 
-# What follows from new logs of both systems in the smoke study, and from those of one.
+# Jobs that follow from new logs of both systems in the smoke study, and from those of one.
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 TABLES = {f"table_{p.name}": 1 for p in targets.tables(STUDY)}
 FIGURES = {f"figure_{p.name}": 1 for p in targets.figures(STUDY)}
 PAGES = {"report": 1, "explorer": 1}
-TIMES = {"seconds", "hours", "interruptions"}  # columns that say how it went, not what came out
+TIMES = {"seconds", "hours", "interruptions"}  # columns on the course of a run, not its results
 
 
 def edited(project, change, config="config/smoke.yaml"):
@@ -63,7 +63,7 @@ def only_musat(study):
 
 
 def test_what_changes_no_number_re_runs_nothing(project):
-    """Another spelling of a number, comments, and training code without a new version.
+    """Number spelling, comments, and training code without a new version re-run nothing.
 
     The golden values decide whether numbers changed; then the version is raised.
     """
@@ -82,7 +82,7 @@ def test_what_changes_no_number_re_runs_nothing(project):
 
 
 def test_a_deleted_log_is_made_again_by_the_same_command(project):
-    """Also what was made from it, and if finished runs started from it."""
+    """Its results are made again, too, even if finished runs started from it."""
     lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
     (project.folder / lost.log("embeddings")).unlink()
     jobs = project.would_run()
@@ -154,7 +154,7 @@ def test_a_raised_version_re_runs_its_system(project):
 
 
 def test_a_fresh_clone_with_the_results_alone(finished, empty_project):
-    """Without Snakemake's own records, time stamps decide; `cp -a` and `rsync -a` keep them."""
+    """Without Snakemake's records, time stamps decide; `cp -a` and `rsync -a` keep them."""
     shutil.copytree(
         finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
     )
@@ -182,7 +182,7 @@ def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_proj
 
 @pytest.mark.slow
 def test_configs_do_not_disturb_each_other(project):
-    """Blocks of the same name in two folders."""
+    """Blocks of the same name are in two folders."""
     other = project.folder / "config/other.yaml"
     small = config("results/other", system="particles", sweep={"f_a": [1, 2]})
     small["experiments"] = {"alignment": small["experiments"]["e"]}
@@ -202,15 +202,15 @@ def test_configs_do_not_disturb_each_other(project):
     assert not set(jobs) & set(SYSTEMS)
 
 
-# All figures are made by one kind of job: one of each collection is enough, and one of the config.
+# All figures are made by one kind of job: one of each collection suffices, and one of the config.
 SOME = {t.module.rsplit(".", 2)[0]: t for t in targets.figures(STUDY)}.values()
 
 
 @pytest.mark.slow
 def test_figures_and_pages_by_snakemake(finished, project):
-    """What follows from tables; blocks and tables are in test_chaos.py.
+    """These follow from tables; for blocks and tables see test_chaos.py.
 
-    These jobs were 11 times an import of torch and pandas; twice that is slow.
+    These jobs took 11 times as long as importing torch and pandas; twice that is too slow.
     """
     pages = [t for t in targets.ordered(STUDY) if t.kind == "pages"]
     made = [path for t in (*SOME, *pages) for path in t.outputs]
@@ -220,7 +220,7 @@ def test_figures_and_pages_by_snakemake(finished, project):
     before = children_seconds()
     project.snakemake()
     spent = children_seconds() - before
-    # Others use this machine, too, more or less of it as time goes on.
+    # Other processes use this machine, too, with a varying load.
     starts += [start_seconds() for _ in range(3)]
     assert spent / statistics.mean(starts) < 22
     assert not project.half_written()
@@ -255,7 +255,7 @@ def test_targets(empty_project):
 
 
 def printed(project, part):
-    """The first command of a dry run that has this in it."""
+    """Return the first command of a dry run that contains a text."""
     done = project.snakemake("--dry-run", "--printshellcmds", "--quiet", "host")
     return next(
         line.split("Shell command: ")[-1].strip()
@@ -304,7 +304,7 @@ def test_what_was_edited_after_it_was_planned_is_not_made(project):
 
 @pytest.mark.slow
 def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
-    """Linux takes 128 KiB in one argument."""
+    """Linux allows 128 KiB in one argument."""
     steps = [*range(10_000)]
     settings = {
         "system": "particles",
@@ -321,7 +321,7 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
     assert not folder.exists()
     empty_project.snakemake("table_runs", config="config/long.yaml")
     assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 2
-    # Of each block, and of the whole, which is the study of this table, too.
+    # One config for each block, and one for the whole study, which is also that of this table.
     assert len(list(folder.iterdir())) == 3
     assert "table_runs" not in empty_project.would_run("config/long.yaml")
 
@@ -329,7 +329,7 @@ def test_a_study_that_is_too_long_for_a_command_goes_by_a_file(empty_project):
 def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     empty_project, monkeypatch
 ):
-    """There Snakemake reads the config and the code again when the job starts."""
+    """On the cluster Snakemake reads the config and the code again when the job starts."""
     study = planning.plan(config("results/mine", steps=5))
     path = empty_project.folder / "config/mine.yaml"
     path.write_text(yaml.safe_dump(config("results/other", steps=9)))
@@ -352,7 +352,7 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
 
 
 def test_remote_storage_is_refused_before_anything_trains():
-    """As Snakemake sets it, which has no plugin for storage here."""
+    """Snakemake would set it so; no plugin for storage is installed."""
     storage = StorageSettings(default_storage_provider="s3")
     scope = SimpleNamespace(namespace=None, globals={"config": {}})
     workflow = SimpleNamespace(
@@ -364,7 +364,7 @@ def test_remote_storage_is_refused_before_anything_trains():
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_config_that_executes_code_is_refused(empty_project, named):
-    """Snakemake executes it before the Snakefile is read if it is named, and else not at all."""
+    """If it is named, Snakemake executes it before it reads the Snakefile; else it never does."""
     text = (empty_project.folder / "config/smoke.yaml").read_text()
     trap = '__use_yte__: true\ntrap: \'?open("executed", "w").write("x")\'\n'
     path = "config/smoke.yaml" if named else "config/config.yaml"
@@ -415,7 +415,7 @@ def test_a_collection_of_a_user(empty_project):
     assert "mine.drift" in report
     assert "particles" in report
 
-    # Another place of the folder is no edit; of what it holds, each re-runs what uses it.
+    # Moving the folder is no edit; an edit of its content re-runs only what uses it.
     folder.rename(empty_project.folder / "config/mine")
     path.write_text(settings.replace("../mine", "mine"))
     assert empty_project.would_run("config/mine.yaml") == {}
@@ -423,7 +423,7 @@ def test_a_collection_of_a_user(empty_project):
     made = {"table_mine.distances", "figure_mine.distances", "table_outcomes"}
     jobs = set(empty_project.would_run("config/mine.yaml"))
     assert made <= jobs
-    # Blocks stay, and so does what has nothing to do with distances.
+    # Blocks stay, and so does all that does not use distances.
     assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
     empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
     assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2

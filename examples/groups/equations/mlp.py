@@ -9,7 +9,7 @@ from circlet.systems.loss import cross_entropy
 
 
 class Network(nn.Module):
-    """Logits of the product of two elements: a hidden layer of ReLUs, and no biases."""
+    """Two-layer network for the product of two elements: ReLUs in the hidden layer, no biases."""
 
     def __init__(self, n: int, d: int, hidden: int):
         super().__init__()
@@ -19,7 +19,7 @@ class Network(nn.Module):
         self.output = nn.Linear(hidden, n, bias=False)
 
     def forward(self, pairs: Tensor) -> Tensor:
-        """Of pairs (examples, 2), logits (examples, n)."""
+        """Return logits (examples, n) of pairs (examples, 2)."""
         left, right = pairs.unbind(-1)
         both = torch.cat([self.left(left), self.right(right)], -1)
         return self.output(self.hidden(both).relu())

@@ -1,7 +1,7 @@
 """A network with one hidden layer on the multiplication of a finite group.
 
-As in Chughtai et al. (2023) and Stander et al. (2024), the left and the right factor have an
-embedding each. circlet's ``embedding`` is the left one.
+As in Chughtai et al. (2023) and Stander et al. (2024), the left and the right factor have separate
+embeddings. circlet's ``embedding`` is the left one.
 """
 
 from circlet.collections.groups import finite_groups
@@ -32,7 +32,7 @@ SYSTEM = SystemSpec(
         Outcome("parts_agree", "the same survive in all parts", "share", "outcomes"),
         Outcome("test_accuracy", "test accuracy", "mean", unit="0..1", threshold=0.99),
     ),
-    # Not circlet's own signals: their frequencies are those of a cyclic group.
+    # Not circlet's signals: their frequencies are those of a cyclic group.
     logs={
         "curves": CURVES,
         "embeddings": Log({"every": 50}),

@@ -49,7 +49,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
 
 
 def _states(block: Block) -> Iterator[tuple[str, int, str, np.ndarray]]:
-    """Run, step and part of all that is logged with a row per element, and the rows."""
+    """Yield run, step, part, and the logged array of this part, which has a row per element."""
     for (run_id, step), rows in log_frames.finished(block, "embeddings").groupby(
         ["run_id", "step"]
     ):

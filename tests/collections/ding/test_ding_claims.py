@@ -15,7 +15,7 @@ from circlet.study import planning
 
 
 def rates(n_runs, n=2000, seed=0):
-    """Survival rates with a known true correlation, each from a number of runs."""
+    """Return survival rates with a known true correlation, each from a number of runs."""
     rng = np.random.default_rng(seed)
     signal = rng.normal(87, 3, n)
     true = np.clip(0.3 + 0.05 * (signal - 87) + 0.05 * rng.normal(size=n), 0.01, 0.99)
@@ -75,7 +75,7 @@ def test_scaled_frequencies():
     assert claims.scaled(both, above=True).value == 1
     below = claims.scaled(both, above=False)
     assert (below.value, below.n) == (1, 5)
-    assert below.low < 0.2  # five that all die are not all there are
+    assert below.low < 0.2  # five deaths do not show that all die
 
 
 def test_auc_within_runs():
@@ -95,7 +95,7 @@ def test_frozen_losses_dip_where_d_is_p():
         columns=["step", "d", "p", "seed", "test_loss"],
     )  # fmt: skip
     found = claims.dip_at_p(frame)
-    assert 7 < found.low < found.value < found.high < 9  # 2.05 by 0.25 is 8.2
+    assert 7 < found.low < found.value < found.high < 9  # 2.05 / 0.25 is 8.2
     assert found.n == 5  # seeds, which are the same at every dimension
     assert math.isnan(claims.double_descent(frame).value)
 
@@ -117,16 +117,16 @@ def trajectories(peak, late):
 def test_the_peak_of_the_gradient():
     found = claims.peak_step(trajectories(100, 0.01))
     assert found.value == pytest.approx(100)
-    ends = (math.sqrt(50 * 100), math.sqrt(100 * 200))  # half way to the logged steps beside it
+    ends = (math.sqrt(50 * 100), math.sqrt(100 * 200))  # half way to the neighbouring logged steps
     assert (found.low, found.high) == pytest.approx(ends)
     assert claims.peak_step(trajectories(20, 0.01)).high < 50
     late = claims.late_gradient(trajectories(100, 0.01))
     assert late.value == pytest.approx(0.01)
-    assert late.high > 0.1  # of two runs
+    assert late.high > 0.1  # two runs only
 
 
 def moduli(seed, runs=20, rough=0.0):
-    """Circle counts of runs on a line in p; composites scatter about it by ``rough`` more."""
+    """Return circle counts on a line in p; composites scatter about it by ``rough`` more."""
     rng = np.random.default_rng(seed)
     rows = []
     for p in range(16, 102):
@@ -164,7 +164,7 @@ def test_draws_are_counted_once_and_ratio_one_has_no_first():
     first = claims.always_first(frame)
     assert (first.value, first.n) == (1, 2)
     some = claims.revived(frame)
-    assert (some.value, some.n) == (pytest.approx(1 / 6), 2)  # of three runs of one draw, none
+    assert (some.value, some.n) == (pytest.approx(1 / 6), 2)  # none in three runs of one draw
     one = frame.assign(network_seed=0)
     for effect in (claims.always_first, claims.revived, claims.second_by_ratio):
         assert effect(one).n == 1
@@ -209,7 +209,7 @@ def test_runs_of_one_embedding_are_one_sample():
         x, y = (np.repeat(stream.normal(size=8), 10) + 0.3 * stream.normal(size=80) for _ in "xy")
         found = association.correlation_over_units(x, y, unit)
         wrong += not found.low <= 0 <= found.high
-    assert wrong / 200 < 0.12  # with pairs for units it is two in three
+    assert wrong / 200 < 0.12  # with pairs as units it would be two in three
 
 
 def test_all_survive_is_a_contrast():
@@ -231,7 +231,7 @@ def test_a_rollout_is_lost_in_most_runs_only_if_enough_say_so():
 
 
 def combined(n_embeddings, n_networks, sd=1.0):
-    """Runs of every embedding with every network, each of which shifts the value."""
+    """Return values and runs of all embeddings with all networks; each seed shifts the value."""
     stream = np.random.default_rng(0)
     rows, columns = np.indices((n_embeddings, n_networks)).reshape(2, -1)
     value = stream.normal(0, sd, n_embeddings)[rows] + stream.normal(0, sd, n_networks)[columns]
@@ -243,7 +243,7 @@ def test_independent_samples_are_the_seeds_of_which_there_are_fewest():
     value, runs = combined(8, 5)
     found = over_runs(value, runs, -math.inf, math.inf)
     assert (found.value, found.n) == (pytest.approx(value.mean()), 5)
-    for kind in SEEDS[:2]:  # wider than if the other seeds did not matter
+    for kind in SEEDS[:2]:  # wider than if the seeds of the other kind did not matter
         units = pd.Series(value).groupby(runs[kind].to_numpy()).mean()
         alone = claims.stats.student(0, units.sem(), len(units) - 1, len(units))
         assert found.high - found.low > alone.high - alone.low
@@ -303,7 +303,7 @@ def test_pairs_collaborate_if_their_coefficients_add_up_to_more_than_zero(monkey
     rows = [(run, step, k, 1.0) for run in "ab" for step in range(20) for k in range(1, 5)]
     frame = pd.DataFrame(rows, columns=["run_id", "step", "frequency", "signal"])
     found = claims.collaborating(frame)
-    assert (found.value, found.n) == (pytest.approx(2 / 3), 2)  # three of six pairs have any
+    assert (found.value, found.n) == (pytest.approx(2 / 3), 2)  # three of six pairs are coupled
 
 
 def test_the_analytic_solution_is_compared_with_the_rollout_of_the_lasso():

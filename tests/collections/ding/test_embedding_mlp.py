@@ -42,7 +42,7 @@ def test_initialisation_is_that_of_the_code_or_of_the_text():
 
 
 def golden_values():
-    """What must not change without a new VERSION: initial arrays, and the logs of a run."""
+    """Return values that only a new VERSION may change: initial arrays, and the logs of a run."""
     p = point(steps=20, p=13, d=8, hidden=10)
     p = with_logs(p, gradients={"every": 10})
     tables = {k: t.to_pandas() for k, t in run.run(p, [4], CPU).items()}

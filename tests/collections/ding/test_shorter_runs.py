@@ -1,4 +1,4 @@
-"""Which claims shorter runs decide: the rule, and the runs of the frozen study."""
+"""The rule for claims that shorter runs decide, applied to the runs of the frozen study."""
 
 from functools import cache
 
@@ -30,7 +30,7 @@ def test_survival_at_the_last_step_is_that_of_the_table():
 
 
 def trajectories(late):
-    """The gradients of five runs, which are 1 at first, 0.01 from step 1000, at last ``late``."""
+    """Return the gradients of five runs: 1 at first, 0.01 from step 1000, ``late`` at the end."""
     rows = [
         {"experiment": "trajectory", "run_id": f"r{run}", "step": step, "gradient": gradient}
         for run in range(5)

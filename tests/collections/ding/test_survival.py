@@ -28,7 +28,7 @@ def log(embeddings):
 
 
 def test_a_planted_run():
-    """Frequency 2 grows from 3 to 5, all else dies; early signals fall by a known share."""
+    """Frequency 2 grows from 3 to 5, all others die; early signals fall by a known share."""
     p = 11
     start = np.hstack([3.0 * circle(p, 2), 1.0 * circle(p, 4)])
     end = np.hstack([5.0 * circle(p, 2), 0.01 * circle(p, 4)])
@@ -73,7 +73,7 @@ def test_auc_is_one_where_it_can_be_told_and_a_half_where_not():
 
 
 def test_auc_never_sees_the_group_that_it_scores():
-    """Within a group the sign is random, so only a model that has seen the group can tell."""
+    """Within a group the sign is random: only a model fitted to the group could predict it."""
     rng = np.random.default_rng(0)
     alive = np.tile([True, False], 200)
     group = np.repeat(np.arange(20), 20)
@@ -117,7 +117,7 @@ def test_constructed_outcomes_go_by_initial_signal():
     )  # fmt: skip
     (row,) = constructed_rates.outcomes(run).itertuples(index=False)
     assert tuple(row) == (0.5, 3, 3, 3, True, False, True)
-    # At equal signals, which rounding may order either way, the smaller frequency is the first.
+    # Equal signals, which rounding may order either way, are ordered by frequency.
     equal = run.assign(initial_signal=[1e-6, 80.000001, 80.000002, 1e-6])
     assert constructed_rates.outcomes(equal)["first"].tolist() == [True]
 

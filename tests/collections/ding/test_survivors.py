@@ -43,7 +43,7 @@ def test_rule_a_by_the_literal_formula():
 
 
 def test_what_was_removed_or_has_one_direction_has_no_circularity():
-    """Circularity would be 0/0 there, so it is NaN."""
+    """Circularity would be 0/0 for these frequencies, so it is NaN."""
     turns = 2 * np.pi * np.arange(13) / 13
     direction = np.array([0.6, 0.8, 0.0])
     constructed = np.cos(2 * turns)[:, None] * direction + 1e-6 * np.cos(turns)[:, None]

@@ -1,4 +1,4 @@
-"""What the tour says of survivors."""
+"""The tour's text on survivors."""
 
 import pandas as pd
 

@@ -19,7 +19,7 @@ def judged(name, effect):
 
 
 def runs_of(arithmetic, lost, spike=1.0, circles=5):
-    """A row of `precision` per start, of which some have lost circles of float64."""
+    """Return rows of `precision`, one per start; ``lost`` counts the lost circles of float64."""
     return pd.DataFrame(
         {"arithmetic": arithmetic, "seed": range(len(lost)), "lost": lost, "gained": 0,
          "late_spike": spike, "n_circles": [circles - n for n in lost]}
@@ -56,7 +56,7 @@ def test_arithmetics_are_told_by_the_circles_that_they_keep(precision):
 
 
 def test_twelve_starts_without_a_loss_do_not_bound_what_all_keep(precision):
-    """One start in twelve may differ from the others: 0.95 is neither excluded nor certain."""
+    """One start in twenty may lose circles: 0.95 is neither excluded nor certain."""
     kept = findings_claims.kept(precision, "float32 exact")
     assert (kept.value, kept.high) == (1, 1)
     assert judged("exact_float32_keeps_circles", kept) == verdicts.UNDECIDED
@@ -105,7 +105,7 @@ def test_names_are_judged_where_they_matter_most():
          "chance_high": [0.0, 0.01, -0.1], "n_runs": 60}
     )  # fmt: skip
     found = findings_claims.largest_by_name(rows)
-    # The third gains nothing, but names by chance differ so much that it might.
+    # The third gains nothing, but its relabelled gains spread widely.
     assert found == pytest.approx(Estimate(0.0, -0.1, 0.1, 60))
     assert judged("names_add_little", found) == verdicts.UNDECIDED
     found = findings_claims.largest_by_name(rows[:2])
@@ -189,7 +189,7 @@ def test_no_claim_counts_as_a_test_of_a_paper():
 
 
 def test_studies_that_ask_nothing_of_the_findings_have_none_of_their_claims():
-    """The collection has no system of its own, so that it serves every study."""
+    """The collection has no system, so it belongs to every study."""
     read = claims.read(planning.plan(config()))
     assert "musat" in set(read["collection"])
     assert "findings" not in set(read["collection"])

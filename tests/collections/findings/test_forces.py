@@ -15,7 +15,7 @@ def cloud(p=17, d=2, seed=0):
 
 
 def mixed(positions):
-    """The weighted sum of the unit forces at some positions."""
+    """Return the weighted sum of the unit forces at some positions."""
     own = forces.unit_forces(positions, forces.labellings(len(positions), 0))[0]
     return torch.einsum("f,fpd->pd", torch.tensor([*STRENGTHS.values()], dtype=torch.float64), own)
 
@@ -69,7 +69,7 @@ def test_planted_strengths_are_recovered_and_those_of_other_labels_are_not():
 
 
 def test_a_direction_that_knows_nothing_of_forces_is_not_explained():
-    """Three forces explain 3 of the 30 dimensions that are left of 17 points in the plane."""
+    """Three forces explain 3 of the 30 dimensions that remain of 17 points in the plane."""
     stream = np.random.default_rng(0)
     directions = torch.tensor(stream.normal(size=(400, 17, 2)))
     found = forces.fits(directions, cloud(), forces.labellings(17, 1))

@@ -74,7 +74,7 @@ def test_a_perfect_auc_has_no_interval_and_passes(monkeypatch):
 
 
 def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0.0):
-    """Rows of frequencies whose survival follows from x, and from what runs share."""
+    """Return rows of frequencies whose survival follows from x and from shared seeds."""
     stream = np.random.default_rng(seed)
     runs = [(e, k) for e in range(n_embeddings) for k in range(n_networks)]
     of = np.repeat(np.arange(len(runs)), 20)
@@ -88,7 +88,7 @@ def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0
 
 
 def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
-    """What holds for one network does not help to predict runs of another."""
+    """A relation that holds for one network only does not help to predict runs of another."""
     _, alive, of, embedding, network, taste = crossed(by_network=3.0)
     codes = np.eye(20 * 5)[20 * network + np.tile(np.arange(20), len(alive) // 20)]
     learned = classifiers.crossed_scores(codes, alive, of, embedding, network, forecast.regression)
@@ -112,7 +112,7 @@ def test_sets_that_are_told_exactly():
 
 
 def test_means_over_crossed_runs_cover_what_they_say():
-    """Values depend on rows and columns, so the runs are not forty independent ones."""
+    """Values depend on rows and columns, so the forty runs are not independent."""
     stream = np.random.default_rng(0)
     rows, columns = np.divmod(np.arange(40), 5)
     hits, naive = 0, 0

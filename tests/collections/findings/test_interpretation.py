@@ -36,7 +36,7 @@ def test_a_clock_is_its_key_frequency():
 
 
 def test_what_is_memorised_is_not_in_the_key_frequencies():
-    """Correct logits of 10 for some pairs alone: the waves of one frequency have none of it."""
+    """Only some pairs have a correct logit of 10: the waves of one frequency have none of it."""
     known = np.random.default_rng(0).random((P, P, 1)) < 0.5
     table = 10.0 * (known & ((A + B - C) % P == 0))
     train = known[..., 0]
@@ -51,7 +51,7 @@ def test_what_is_memorised_is_not_in_the_key_frequencies():
 
 
 def test_restricted_logits_are_those_of_the_two_dimensional_transform():
-    """Terms (0, 0), (k, k) and (-k, -k) over a and b, of each class."""
+    """They are the terms (0, 0), (k, k) and (-k, -k) over a and b, of each class."""
     kept = np.zeros((P, P, 1))
     for k in (0, 2, -2, 5, -5):
         kept[k, k] = 1

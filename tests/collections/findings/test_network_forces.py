@@ -25,7 +25,7 @@ def test_grids_are_the_half_with_fewer_imperfections():
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    """Short networks in two dimensions, and particles of which some have as many."""
+    """Short networks in two dimensions, and particles in two and three dimensions."""
     network = experiment(sweep={"weight_decay": [0, 1]}, steps=20, log={"parameters": {"at": [5]}})
     matched = experiment("particles", sweep={"d": [2, 3]}, parameters={"f_a": 0.5, "g_r": 2})
     study = planning.plan(
@@ -92,7 +92,7 @@ def test_particles_stand_beside_networks_of_their_dimension(study):
 
 
 def test_strengths_are_ratios_of_sums_over_runs(study, monkeypatch):
-    """Attraction 2 and 4, alignment 3 each, no repulsion that differs from 0."""
+    """Attraction is 2 and 4, alignment 3 in each, and repulsion does not differ from 0."""
     n = 6
     point = study.experiment("n")[0]
     planted = pd.DataFrame(

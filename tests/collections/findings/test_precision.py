@@ -7,7 +7,7 @@ from circlet.storage import parquet
 
 @pytest.mark.parametrize("early", [False, True], ids=["now", "without products"])
 def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeypatch, early):
-    """Seed 1 has no float64 run, and no run of seed 2 has finished."""
+    """Seed 1 has no float64 run, and seed 2 has no finished run."""
     alive = {"a": (0, "float64", [2, 3]), "b": (0, "float32", [3, 4, 5]), "c": (1, "float32", [])}
     survival = [
         {"run_id": run_id, "seed": seed, "frequency": k, "survived": k in circles}

@@ -40,7 +40,7 @@ def network(equations, parameters, seed=0):
 
 
 def test_networks_are_those_of_the_systems(study):
-    """Losses of the log of parameters are those that training measured, to float32."""
+    """Losses from logged parameters equal the losses in training, up to float32 rounding."""
     table = parquet.read_table(study, "progress_measures")
     runs = parquet.read_table(study, "runs").set_index("run_id")
     assert table.groupby("experiment")["step"].unique().map(list).to_dict() == {
@@ -58,7 +58,7 @@ def test_constant_attention_fixes_the_symmetricity(study):
 
 
 def test_gradients_are_those_of_the_logits():
-    """Against differences, where the two operands are told apart."""
+    """They equal finite differences, in a network that treats the two operands differently."""
     parameters = MLP | {"activation": "silu", "initialisation": "torch", "embedding_std": 1.0}
     weights, _ = network(embedding_mlp, parameters | {"train_fraction": 0.8})
     left, right = progress_measures.gradients(embedding_mlp, weights, parameters)
@@ -75,7 +75,7 @@ def test_gradients_are_those_of_the_logits():
 
 
 def test_a_pizza_that_is_built_by_hand():
-    """Constant attention: neurons around a circle, each with twice its phase at the output."""
+    """With constant attention: neurons around a circle, each with twice its phase at the output."""
     p, k, hidden = 17, 3, 64
     phases = 2 * np.pi * np.arange(hidden) / hidden
     classes = 2 * np.pi * k * np.arange(p)[:, None] / p

@@ -1,4 +1,4 @@
-"""Laws that were planted are recovered, and those that were not are not."""
+"""Planted laws are recovered, and others are not."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ WINDOW = (0, 60)
 
 
 def planted(change, runs=12, steps=60, noise=0.0, seed=0):
-    """Signals (steps + 1, N) of runs whose change in a step is `change(s, v)`."""
+    """Return signals (steps + 1, N) of runs whose change in a step is `change(s, v)`."""
     stream = np.random.default_rng(seed)
     found = []
     for _ in range(runs):
@@ -30,7 +30,7 @@ def planted(change, runs=12, steps=60, noise=0.0, seed=0):
 
 
 def circulant(coefficients):
-    """A_kl by the ratio of k and l."""
+    """Return A_kl from coefficients by the ratio of k and l."""
     partner = shared_laws.ratios(P)
     a = np.zeros((N, N))
     for k in range(N):
@@ -54,7 +54,7 @@ def test_ratios_are_those_of_frequencies():
 
 
 def test_relabelling_numbers_keeps_an_equivariant_law():
-    """Numbers times u: the frequency k becomes k / u, and terms move with it."""
+    """If numbers are multiplied by u, the frequency k becomes k / u, and terms move with it."""
     s = np.random.default_rng(0).uniform(1, 9, (4, N))
     order = shared_laws.ratios(P)[:, 6]
     for name in ("equivariant", "per_capita"):
@@ -132,7 +132,7 @@ def gained(runs):
 
 
 def around_zero(terms):
-    """A change that follows one of the pair terms, with the same total for all frequencies."""
+    """Return a change that follows one pair term, with the same total for all frequencies."""
     return lambda s: (found := terms(s[None])[0, :, 0]) - found.mean()
 
 

@@ -1,4 +1,4 @@
-"""Sums and ratios among survivors: counted right, found where planted, and nowhere else."""
+"""Sums and ratios among survivors: correct counts, found if planted, and absent otherwise."""
 
 import itertools
 
@@ -30,7 +30,7 @@ def test_relations_are_those_of_numbers():
     for a, b, c in found["sum"] + 1:
         assert 0 in {(a + b + c) % P, (a + b - c) % P, (a - b + c) % P, (a - b - c) % P}
     assert [4, 8] in (found["double"] + 1).tolist() and [8, 7] in (found["double"] + 1).tolist()
-    # Every unordered pair stands in one ratio, if not in the double.
+    # Every unordered pair has one ratio, unless it is a double.
     pairs = [frozenset(pair) for name, rows in found.items() if name != "sum" for pair in rows]
     assert sorted(map(sorted, pairs)) == [list(p) for p in itertools.combinations(range(N), 2)]
     assert set(survivor_sets.relations(24)) == {"sum", "double"}
@@ -54,7 +54,7 @@ def test_sets_by_chance_keep_sizes_and_sets_by_rank_keep_ranks():
     sets = rank < sizes[:, None]
     assert (survivor_sets.random_sets(sets, stream).sum(1) == sizes).all()
     ranked = survivor_sets.ranked_sets(sets, signals, stream)
-    np.testing.assert_array_equal(ranked, sets)  # the strongest survive: nothing else can be drawn
+    np.testing.assert_array_equal(ranked, sets)  # the strongest survive: no other set can be drawn
 
 
 def survival(sets, signals=None):
@@ -119,7 +119,7 @@ def test_the_seed_that_decides_is_found(monkeypatch):
     assert gain["embedding"].jaccard == 1
     assert gain["embedding"].gain_low > 0
     assert gain["network"].gain == pytest.approx(0) == gain["network+data"].gain
-    # Six embeddings, five networks and five train sets: n is five, and no number of pairs.
+    # Six embeddings, five networks and five train sets: n is five, not a number of pairs.
     assert {row.gain_n for row in gain.values()} == {5}
 
 
@@ -135,14 +135,14 @@ def test_growth_is_told_from_none(monkeypatch):
         assert found["error_left_out"].idxmin() == best
         assert found.loc[best, "slope_low"] > 0
         assert found.loc[best, "correlation_low"] > 0.9
-    # The last values are proportional to p: per unit of ln p they rise ever faster.
+    # The last values are proportional to p: per unit of ln p they rise faster and faster.
     assert found.loc["linear", "slope_ratio_low"] < 1 < found.loc["linear", "slope_ratio_high"]
     assert found.loc["logarithmic", "slope_ratio_low"] > 1.25
     assert np.isnan(found.loc["constant", "slope_ratio"])
 
 
 def test_an_intercept_is_no_faster_growth_than_ln_p():
-    """From nearly none at p = 13 to ten times as many: still a line in ln p."""
+    """Growth from nearly no circles at p = 13 is still a line in ln p."""
     p = np.repeat([13, 23, 31, 43, 59, 79, 101], 5)
     seeds = np.tile(np.arange(5), 7)
     counts = pd.DataFrame({"n_circles": 3 * np.log(p / 12) + 0.01 * seeds * np.log(p),

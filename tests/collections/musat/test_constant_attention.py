@@ -85,7 +85,7 @@ def test_embedding_std_scales_the_embedding():
 
 
 def test_curves_of_a_run_are_its_own():
-    """Losses and accuracies of a run in a block are those of the run alone."""
+    """Losses and accuracies of a run are the same in a block and alone."""
     p = point(steps=60, dtype="float64", log={"curves": {"every": 20}})
     together = run.run(p, [0, 1, 2, 3], CPU)["curves"].to_pandas()
     assert together.query("step == 60")["train_accuracy"].nunique() > 1
@@ -103,7 +103,7 @@ def test_network_defaults_are_those_of_the_paper():
 
 
 def golden_values():
-    """What must not change without a new VERSION: initial arrays, and the logs of two runs."""
+    """Return values that only a new VERSION may change: initial arrays, and logs of two runs."""
     p = point(parameters={"weight_decay": 0.3}, steps=50)
     tables = run.run(p, [0, 41], CPU)
     kinds = SYSTEM.parameters["initialisation"].limits["enum"]

@@ -1,4 +1,4 @@
-"""The whole of table 1 against an initialisation: planted runs, judged as the paper's are."""
+"""The whole of table 1 against an initialisation: planted runs, judged as the paper's."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ def runs(stream, n, share, level=50.0):
 
 
 def row(frame):
-    """A row of the table, as a paper would print it, on the scales of the cells; its circles."""
+    """Return a row of the table, as a paper prints it, on the scales of the cells; its circles."""
     circle = frame["is_circle"].to_numpy()
     accuracy, imperfections = 100 * frame["test_accuracy"].to_numpy(), frame["imperfections"]
     parts = (accuracy[circle], accuracy[~circle], imperfections.to_numpy()[~circle])
@@ -48,9 +48,9 @@ def test_the_same_networks_are_seldom_excluded_and_others_nearly_always():
 
 
 def test_a_cell_that_ours_never_have_is_told_by_its_own_spread():
-    """If none of our 500 is a circle, one of 100 agrees, but ten do not."""
+    """If none of our 500 runs is a circle, one of 100 agrees, but ten do not."""
     z, _, n_cells, p = p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.01))
-    assert n_cells == 8  # without the accuracy of circles that are not there
+    assert n_cells == 8  # without the accuracy of circles, of which there are none
     assert np.isfinite(z[[0, 5]]).all()
     assert p > 0.05
     assert p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.2))[3] < 0.01

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def empty_explorer(tmp_path_factory):
-    """The explorer of a study of which nothing is done: what is live needs no run."""
+    """Explorer of a study without results: the live simulations need no run."""
     study = planning.plan(config(tmp_path_factory.mktemp("empty")))
     study = replace(study, left_out=explorer.OPTIONAL_TABLES)
     path = study.results / "explorer.html"
@@ -40,14 +40,14 @@ def page(visit, empty_explorer):
 
 
 def file_of(page, panel, kind):
-    """What a button of a panel gives, wherever the mouse is."""
+    """Return the file that a button of a panel saves, wherever the mouse is."""
     with page.expect_download() as download:
         page.evaluate(f"document.querySelector('#{panel} [data-save={kind}]').click()")
     return download
 
 
 def saved(page, panel="particles"):
-    """Places as the page gives them away, (p, 2), and the name of the file."""
+    """Return the coordinates that the page saves, (p, 2), and the name of the file."""
     download = file_of(page, panel, "csv")
     path = Path(download.value.path())
     _, *rows = csv.reader(path.read_text().splitlines())
@@ -72,7 +72,7 @@ def test_live_particles_are_those_of_python(page, changes):
         page.click("#particles-step")
     found, name = saved(page)
     assert name == "particles_step_100.csv"
-    shown = {"f_a": float(page.input_value("#particles-f_a"))}  # where the page begins
+    shown = {"f_a": float(page.input_value("#particles-f_a"))}  # the page's initial values
     settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
     parameters = planning.plan(config(**settings)).points[0].parameters
     couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
@@ -104,7 +104,7 @@ def test_readings_are_those_of_python(page):
 
 
 def test_sixty_steps_a_second(page):
-    """By the page's own clock."""
+    """Time is measured by the page's clock."""
     steps = page.locator("#particles-steps")
     page.clock.install(time=0)
     page.clock.pause_at(1000)
@@ -123,7 +123,7 @@ def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     page.evaluate("document.getElementById('particles-picture').scrollIntoView()")
     plot = page.locator(
         "#particles-picture rect"
-    ).bounding_box()  # its frame, which goes 2.5 deviations out
+    ).bounding_box()  # its frame, which reaches 2.5 deviations
     unit = plot["width"] / (2 * 2.5 * 0.5)
     centre = np.array([plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2])
     page.mouse.move(*(centre + before[3] * unit * [1, -1]))
@@ -132,7 +132,7 @@ def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
     moved, _ = saved(page)
     np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
     page.mouse.up()
-    page.mouse.move(*centre)  # let go: it stays where it is
+    page.mouse.move(*centre)  # released: it stays where it is
     stays, _ = saved(page)
     np.testing.assert_array_equal(stays, moved)
     page.locator("#particles-picture").focus()
@@ -213,7 +213,7 @@ def test_what_is_shown_can_be_chosen(page, name):
 
 
 def test_arrows_are_the_forces(page):
-    """The longest distance is 0.3 standard deviations."""
+    """The longest arrow is 0.3 standard deviations long."""
     positions, _ = saved(page)
     page.click("#particles-arrows")
     path = page.eval_on_selector_all(
@@ -257,7 +257,7 @@ def test_bad_numbers_are_left_out(page):
     for value in ("", "2", "400", "3.5"):
         fill(page, p=value)
         positions, _ = saved(page)
-        np.testing.assert_array_equal(positions, before)  # not begun anew
+        np.testing.assert_array_equal(positions, before)  # not restarted
         assert page.inner_text("#particles-wrong").startswith("p, number of particles: ")
     fill(page, p=17)
     assert page.inner_text("#particles-wrong") == ""
@@ -270,7 +270,7 @@ def test_bad_numbers_are_left_out(page):
     page.click("#particles-step")
     page.click("#particles-step")
     stepped, _ = saved(page)
-    np.testing.assert_array_equal(stepped, usual)  # with the size it had
+    np.testing.assert_array_equal(stepped, usual)  # with the previous step size
 
 
 def test_more_steps_a_frame(page):
@@ -283,7 +283,7 @@ def test_more_steps_a_frame(page):
     assert page.inner_text("#particles-steps") == "0"
 
 
-# Of a network: the weights that the page begins with, and those after some steps.
+# Return a network's initial weights on the page, and its weights after some steps.
 TRAIN = """async ([settings, steps]) => {
   const network = await import("circlet/musat/network");
   const sizes = { p: 17, d: 2, hidden: 32 };
@@ -334,7 +334,7 @@ def test_the_live_network_is_that_of_python(page, weight_decay):
         end = np.reshape(found["end"][name], array.shape)
         np.testing.assert_allclose(end, array, atol=1e-6, err_msg=name)
         assert np.abs(end - np.reshape(found["start"][name], array.shape)).max() > 0.05
-    for name, values in measured.items():  # before the last step, as the page says
+    for name, values in measured.items():  # before the last step, as on the page
         np.testing.assert_allclose(found["measured"][name], values[0], atol=1e-6)
     points = torch.tensor(found["points"], dtype=torch.float64).reshape(1, -1, 2).mT
     expected = constant_attention.logits(weights, points)[0].argmax(0)
@@ -396,7 +396,7 @@ def test_answers_are_those_of_python(page):
 
 
 def answers(page, name):
-    """The table of answers as the page gives it away."""
+    """Return the table of answers that the page saves."""
     download = file_of(page, f"{name}-answers", "csv")
     return list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
 
@@ -410,7 +410,7 @@ def test_the_live_table_has_the_accuracies(page):
         assert len(own) == {"train": 122, "test": 31}[part]
         share = page.inner_text(f"#network-{part}").split(", ")[1]
         assert share == f"{100 * np.mean(own):.0f} % right"
-    page.fill("#network-answers [name=a]", "1")  # is no setting of the training
+    page.fill("#network-answers [name=a]", "1")  # this is no setting of the training
     page.fill("#network-answers [name=b]", "16")
     assert int(page.inner_text("#network-steps")) > 200
     assert "1 + 16 = 17, and 17 mod 17 = 0." in page.inner_text("#network-answers .ask")
@@ -419,7 +419,7 @@ def test_the_live_table_has_the_accuracies(page):
 
 
 def ends_of(page, steps):
-    """Embeddings of both live networks after some steps."""
+    """Return the embeddings of both live networks after some steps."""
     for _ in range(steps):
         page.click("#network-step")
     return [saved(page, f"{name}-embedding")[0] for name in ("network", "other")]
@@ -431,7 +431,7 @@ def test_a_second_network_differs_in_one_knob(page):
     assert page.is_hidden("#other-embedding")
     page.select_option("#network-knob", "weight_decay")
     assert page.is_visible("#other-embedding-picture") and page.is_visible("#other-test")
-    assert page.inner_text("#network-steps") == "0"  # both begin anew
+    assert page.inner_text("#network-steps") == "0"  # both restart
     fill(page, "network", other=0.5)
     one, same = ends_of(page, 10)
     np.testing.assert_array_equal(one, same)

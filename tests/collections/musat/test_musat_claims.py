@@ -1,4 +1,4 @@
-"""Claims in words and exemplary runs, from tables whose answers are known."""
+"""Verbal claims and exemplary runs, from tables whose answers are known."""
 
 import numpy as np
 import pandas as pd
@@ -54,7 +54,7 @@ def test_claims_have_the_sign_of_what_is_planted(planted):
     one = planted["weight_decay"] == 0.6
     mixed = planted["test_accuracy"].where(~one, -planted["test_accuracy"])
     weakest = musat_claims.weakest_correlation(planted.assign(test_accuracy=mixed))
-    assert weakest.low > 0  # the one weight decay that contradicts decides
+    assert weakest.low > 0  # the one contradicting weight decay decides
 
 
 def test_claims_about_the_ends_need_both_ends(planted):
@@ -92,7 +92,7 @@ def claims_of(monkeypatch, structures, magnitudes):
 
 
 def test_claims_of_planted_tables(monkeypatch):
-    """Circles and weights are planted; weight decays 2 and 4, not in the paper, contradict it."""
+    """Circles and weights are planted; weight decays 2 and 4, not in the paper, contradict them."""
     stream = np.random.default_rng(0)
     rows = [
         {

@@ -1,4 +1,4 @@
-"""The published values of Mușat: as printed, complete, and asked under the paper's conditions."""
+"""The published values of Mușat: as printed, complete, and with the paper's conditions."""
 
 import math
 
@@ -27,7 +27,7 @@ PRINTED_2 = """
 
 
 def printed():
-    """Every cell as (table, row, column) -> published, low, high, n."""
+    """Return every cell as (table, row, column) -> published, low, high, n."""
     nan = math.nan
     for line in PRINTED_1.split("\n")[1:-1]:
         decay, circles, accuracy, *rest = (nan if c == "-" else float(c) for c in line.split())

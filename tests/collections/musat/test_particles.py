@@ -56,7 +56,7 @@ def test_particle_defaults_are_those_that_reproduce_table_2():
 
 
 def golden_values():
-    """What must not change without a new VERSION: short simulations with either scaling."""
+    """Return values that only a new VERSION may change: short simulations with either scaling."""
     final = {}
     for scaling in ("per_coordinate", "global"):
         tables = run.run(point(steps=40, parameters={"scaling": scaling}), [0, 41], CPU)

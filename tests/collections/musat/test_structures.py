@@ -8,7 +8,7 @@ from circlet.collections.musat.tables.structures import count_imperfections, nor
 
 
 def imperfections_as_printed(embed):
-    """Compared with algorithm 2 of the paper, line by line."""
+    """Count imperfections by algorithm 2 of the paper, line by line."""
     n = len(embed)
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     imperfections = 0
@@ -35,7 +35,7 @@ def test_imperfections_equal_the_pseudo_code(p, d):
 
 
 def test_a_line_has_no_imperfections_but_at_its_ends():
-    """Embeddings in arithmetic progression: equal sums coincide, unless one is alone."""
+    """In an arithmetic progression equal sums coincide, except sums of a single pair."""
     p = 17
     line = np.stack([np.arange(p), np.zeros(p)], axis=1).astype(float)
     # Sums 0 and 1, 2p - 3 and 2p - 2 belong to a single pair each.
@@ -44,7 +44,7 @@ def test_a_line_has_no_imperfections_but_at_its_ends():
 
 @pytest.mark.parametrize("columns", [3, 4, 5, 6])
 def test_a_planted_grid_has_few_imperfections(columns):
-    """Equal sums coincide; only sums at the rim, which stand alone, are imperfect."""
+    """Equal sums coincide; only sums of a single pair, at the rim, are imperfect."""
     planted = grid(17, columns)
     assert count_imperfections(planted) == imperfections_as_printed(planted)
     noise = np.random.default_rng(0).normal(size=(17, 2))
@@ -63,7 +63,7 @@ def test_planted_circles_are_circles_and_grids_are_not():
     assert norm_ratio(circle(17, 2) * np.array([1.15, 1.0])) < 1.2
     assert norm_ratio(circle(17, 2) * np.array([1.3, 1.0])) > 1.2
     assert norm_ratio(grid(17, 4) - grid(17, 4).mean(0)) > 1.2
-    # About the origin as it is: a circle elsewhere is none.
+    # Distances are from the origin: a circle around another point does not count.
     assert norm_ratio(circle(17, 1) + 0.5) > 1.2
 
 

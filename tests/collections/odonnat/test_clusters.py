@@ -1,4 +1,4 @@
-"""Planted heads are found, networks as they are drawn are not; phases, attention, sharpness."""
+"""Planted heads are found, initial networks have none; phases, attention, sharpness."""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ def stacked(*networks):
 
 
 def planted(weights, noise=0.0, seed=0):
-    """Embeddings xi of all sequences of p = 2 that are a weighted sum of the tokens, in a plane."""
+    """Return embeddings xi of all sequences of p = 2: weighted sums of the tokens, in a plane."""
     of = clusters.probes(2, 12, 5)
     stream = np.random.default_rng(seed)
     along = of.tokens @ np.asarray(weights, float)
@@ -85,7 +85,7 @@ def test_three_classes_need_weights_alike_by_three():
         along = torch.as_tensor(of.tokens @ np.array(weights, float))
         xi = torch.stack([along, -along])[None]
         found = clusters.signature(xi, of.tokens, 3, 2)
-        # A common factor is no property of the embedding: it is divided out.
+        # A common factor of the weights is divided out.
         assert found.legal[0] == legal, weights
 
 
@@ -193,7 +193,7 @@ def test_phases_are_the_first_logged_steps():
     }
     assert found == steps | accuracies
     assert heads.phases(curves.iloc[:1], 2)["fit_step"] is None
-    # Of p = 3 chance is ln 3, so 0.9 is a drop.
+    # At p = 3 chance is ln 3, so 0.9 is a drop.
     assert heads.phases(curves.assign(test_loss=[1.1, 0.96, 0.94, 1]), 3)["drop_step"] == 128
 
 
@@ -233,7 +233,7 @@ def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
 
 
 def test_the_table_of_heads(tmp_path):
-    """A run that solves a short task: its row has its head, its phases and its overlap."""
+    """The row of a run that solves a short task has its head, its phases and its overlap."""
     data = {"length": 3, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 16}
     study = ran(
         tmp_path,
@@ -281,7 +281,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
 
 
 def test_distractors_that_are_attended_to_blur_the_head():
-    """Two distractor positions with the same vectors: their tokens move xi equally."""
+    """Two distractor positions have the same vectors: their tokens move xi equally."""
     full = hand_made(distractor=2) | {
         "hidden.weight": np.zeros((1, 2)), "output.weight": np.zeros((2, 1)),
     }  # fmt: skip

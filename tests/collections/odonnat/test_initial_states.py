@@ -47,7 +47,7 @@ CODES = {"circlet": of_circlet, "released code": of_released_code}
 def measures(embedding, position, query, value):
     """rho_suffix and the distractors' attention of many networks, from all sequences.
 
-    xi is a ratio of sums over positions, so those of all prefixes and all suffixes are enough.
+    xi is a ratio of sums over positions, so sums over all prefixes and all suffixes suffice.
     """
     e = embedding[:, :P, None] + position[:, None]
     z = e / (np.sqrt((e**2).mean(3, keepdims=True)) + system.EPS)
@@ -74,9 +74,9 @@ def simulated(code, n=100_000, together=1000):
 
 
 def table():
-    """``as_far``: share of groups as large as the published one whose median is as far off.
+    """Return ``as_far``: share of groups of the published size whose median is as far off.
 
-    ``gap``: the largest difference of the two codes' cumulative distributions.
+    ``gap``: the largest difference between the two codes' cumulative distributions.
     """
     of = next(c for c in registry.SHIPPED if c.name == "odonnat")
     claims = {c["claim"].removeprefix("odonnat_"): c for c in claims_file.claims(of)}

@@ -1,4 +1,4 @@
-"""Planted tables give the planted effects; what is not there gives none."""
+"""Planted tables give the planted effects, and empty tables give none."""
 
 import itertools
 
@@ -106,7 +106,7 @@ def test_gradients_at_drops_have_a_null():
 
 
 def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
-    """With one, two or all of the roles that other claims need, on the smoke study's tables."""
+    """Tables of the smoke study with one, two or all of the roles that other claims need."""
     monkeypatch.chdir(finished.folder)
     whole = planning.plan_file(ROOT / "config/smoke.yaml")
     roles = ("heads", "seed_effects", "scratch", "transfer", "curriculum")
@@ -152,7 +152,7 @@ def test_the_exemplar_has_the_median_gap():
     frame["structure_step"] = pd.array([64 * (160 - i) if i < 20 else None for i in range(40)],
                                        dtype="Int64")  # fmt: skip
     run = snapshots.exemplar(frame)
-    assert run["seed"] == 10  # gaps 1 to 19 (0 is none), of which 10 is the middle
+    assert run["seed"] == 10  # gaps are 1 to 19 (a gap of 0 does not count), with the middle 10
     assert snapshots.moments(run, 64000) == {
         "initial": 0, "before": 64 * 125, "structured": 64 * 150, "classifying": 64 * 155,
         "fitted": 64 * 160, "last": 64000,

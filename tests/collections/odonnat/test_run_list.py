@@ -5,7 +5,7 @@ from circlet.storage import parquet
 
 
 def test_outcomes_of_transformers(monkeypatch):
-    """Heads are judged for p = 2, clusters for any other p."""
+    """Heads are judged at p = 2, clusters at any other p."""
     cases = {
         (True, 2, True, True): "success, head",
         (True, 2, False, True): "success, head lost",
@@ -40,5 +40,5 @@ def test_outcomes_of_transformers(monkeypatch):
         {"step": 8, "text": "fits"},
         {"step": 9, "text": "loss spike"},
     ]
-    # Of each experiment the run that stands for the two phases, the best, and the highest spike.
+    # For each experiment the run of the two phases, the best, and the highest spike.
     assert found["named"].tolist() == [True, False, True, True, True]

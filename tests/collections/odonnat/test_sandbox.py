@@ -1,4 +1,4 @@
-"""The visual sandbox: what is drawn is the network, for any d, as a picture."""
+"""The visual sandbox: the panels show the network, for any d, and are saved as a picture."""
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ def test_a_view_is_the_network():
 
 
 def test_clusters_are_named_by_the_signature(monkeypatch):
-    """Also with a negative weight; without a legal signature, sums of the prefix are used."""
+    """This also holds with a negative weight; without a legal signature, prefix sums are used."""
     weights = [1, -1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0]
     found = layer_projections.clusters.signature
 
@@ -81,7 +81,7 @@ def test_probes_have_every_sum():
 
 
 def test_planes_of_many_dimensions_keep_what_they_can():
-    """Points in a plane of R^6 keep their distances; of others the largest ones are kept."""
+    """Points in a plane of R^6 keep their distances; other points keep the largest ones."""
     stream = np.random.default_rng(0)
     basis = np.linalg.qr(stream.normal(size=(6, 2)))[0]
     points = stream.normal(size=(40, 2))

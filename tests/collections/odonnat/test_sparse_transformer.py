@@ -29,14 +29,14 @@ def test_label_is_the_sum_of_the_first_tokens():
     data = system.data(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
     expected = [sum(map(int, row[:4])) % 3 for row in test]
     assert data.test.target[0, 0].tolist() == expected
-    # One token stands at each position: as many zeros as tokens, the rest is shut out.
+    # One token stands at each position: as many zeros as positions, all else is minus infinity.
     present = (data.train.absent[0] == 0).view(3, 12, 64)
     np.testing.assert_array_equal(present.int().argmax(0).T, train)
     assert torch.isneginf(data.train.absent[0]).sum() == 2 * 12 * 64
 
 
 def test_half_of_the_test_set_of_p_2_is_new():
-    """Of 4096 sequences 39.3 % are drawn: 1 - (1 - 1/4096)^2048."""
+    """Train sequences cover 39.3 % of all 4096: 1 - (1 - 1/4096)^2048."""
     shares = []
     for seed in range(20):
         train, test = system.sequences(SYSTEM.defaults, Seeds(0, 0, seed, 0))
@@ -60,9 +60,9 @@ def test_number_of_parameters():
 
 
 def hand_made(distractor=0):
-    """The idealised clustering head: tokens left and right, positions up and down.
+    """Return the idealised clustering head: tokens left and right, positions up and down.
 
-    A ``distractor`` is a position beyond the prefix that is attended to, with the same vectors.
+    ``distractor``: a position beyond the prefix that is also attended to, with the same vectors.
     """
     prefix = np.arange(12) < 5 + distractor
     return {
@@ -184,7 +184,7 @@ def test_frequencies_are_not_its_business():
 
 
 def golden_values():
-    """What must not change without a new VERSION: initial arrays, data, order, and a run's end."""
+    """Return values that only a new VERSION may change: initial arrays, data, order, and end."""
     p = point(steps=20, dtype="float64", p=3, dropout=0.2)
     tables = {kind: table.to_pandas() for kind, table in run.run(p, [4], CPU).items()}
     seeds = Seeds(1, 2, 3, 4)

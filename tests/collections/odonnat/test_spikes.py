@@ -18,11 +18,11 @@ PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
 def test_a_spike_is_ten_times_the_median_of_the_ten_before():
     quiet = np.full(60, 1e-3)
     losses = quiet.copy()
-    losses[30:33] = 0.02, 0.0099, 0.011  # the second is not ten times, but within the spike
-    losses[50] = 0.02  # 18 steps later: another one
-    losses[58] = 0.02  # 8 after that: the same
+    losses[30:33] = 0.02, 0.0099, 0.011  # the second is below the bar, but within the spike
+    losses[50] = 0.02  # 18 steps later: another spike
+    losses[58] = 0.02  # 8 steps after that: the same spike
     assert spikes.find(losses, fit=5) == [(30, 32), (50, 58)]
-    assert spikes.find(losses, fit=25) == [(50, 58)]  # 30 is within ten of the fit
+    assert spikes.find(losses, fit=25) == [(50, 58)]  # 30 is within ten steps of the fit
     assert spikes.find(quiet * 1e-3 + (np.arange(60) == 40) * 9e-5, 5) == []  # below 1e-4
 
 
@@ -40,7 +40,7 @@ def test_rows_say_where_a_spike_begins():
 
 
 def test_steps_are_quiet_after_the_fit_and_without_a_spike():
-    """The spike at 40 has quiet steps from 19 on, if the fit and other spikes are not in them."""
+    """The spike at 40 has quiet steps from 19 on, unless the fit or another spike is among them."""
 
     def earliest(spike=0, fit=0):
         epochs = np.arange(60)
@@ -123,9 +123,9 @@ def test_slopes_are_those_of_the_margin():
 
 
 def planted_gains(monkeypatch, small=1.0, steep=1.0):
-    """Gains of five sequences, of which the first goes over to the side of the others' class.
+    """Return gains of five sequences; only the first crosses to the side of the others' class.
 
-    Its xi is ``small`` times as large as theirs, and the MLP is ``steep`` times steeper there.
+    Its xi is ``small`` times as large as theirs, and the MLP is ``steep`` times steeper at it.
     """
     weights = {name: torch.tensor([array], dtype=torch.float64) for name, array in {
         "embedding": [[-1.0, 0], [1, 0]],
@@ -143,8 +143,8 @@ def planted_gains(monkeypatch, small=1.0, steep=1.0):
 
 def test_a_steep_mlp_amplifies(monkeypatch):
     found = planted_gains(monkeypatch, steep=20.0)
-    assert found["carriers"][0] == pytest.approx(0.2)  # one of five
-    # Each receptor sees one side: gelu' is 1.083 there, and -0.083 on the other one.
+    assert found["carriers"][0] == pytest.approx(0.2)  # one of five sequences
+    # Each receptor sees one side, where gelu' is 1.083; on the other side gelu' is -0.083.
     steeper = (20 * 1.0833 - 0.0833) / abs(1.0833 - 20 * 0.0833)
     assert found["mlp_gain"][0] == pytest.approx(steeper, rel=0.01)
     assert found["norm_gain"][0] == pytest.approx(1)
@@ -158,7 +158,7 @@ def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
 
 
 def test_table_of_a_planted_spike(tmp_path, monkeypatch):
-    """From the logs: the spike is attributed where the networks around it are logged, only."""
+    """Only the spike between two logged networks is attributed."""
     study = ran(
         tmp_path,
         system="sparse_transformer",

@@ -1,4 +1,4 @@
-"""What the tour says of a clustering head."""
+"""The tour's text on a clustering head."""
 
 import pandas as pd
 import pytest

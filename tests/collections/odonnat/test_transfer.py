@@ -50,7 +50,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
 
 
 def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
-    """The first step is Adam's first, -lr g / (|g| + eps), g on a batch of the child's p = 3."""
+    """The first step is Adam's first, -lr g / (|g| + eps), for g on a batch of the child."""
     whole = study(
         tmp_path, base=small(steps=40),
         child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),

@@ -1,4 +1,4 @@
-"""y = x_1 x_2 of normal x, by one hidden layer; its scale is a buffer, its shift is frozen."""
+"""y = x_1 x_2 of normal x, by one hidden layer; the scale is a buffer, the shift is frozen."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""A network whose activation is the square, which adds modulo p."""
+"""A network for addition modulo p whose activation is the square."""
 
 from circlet.systems.parameters import (
     CROSS_ENTROPY,

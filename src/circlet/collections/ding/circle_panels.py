@@ -9,7 +9,7 @@ from circlet.plotting import panels, style
 
 
 def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    """A line per frequency of one run over steps: survivors in colour, the others grey."""
+    """Draw a line per frequency of one run over steps: survivors in colour, the others grey."""
     survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
     hues = style.classes(max(len(survivors), 1), lightness=0.42)
     colours = dict(zip(survivors, hues, strict=False))
@@ -27,7 +27,7 @@ def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
 def plane(
     axes: Axes, points: pd.DataFrame, step: int | None = None, reach: float | None = None
 ) -> int:
-    """Numbers at their places in a plane, joined in steps of ``step``; returns that step."""
+    """Draw numbers at their coordinates, joined in steps of ``step``; return that step."""
     points = points.sort_values("token")
     xy = points[["x", "y"]].to_numpy()
     p = len(xy)
@@ -40,7 +40,7 @@ def plane(
 
 
 def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
-    """The signal of one frequency, and the rollouts of its fits."""
+    """Draw the signal of one frequency, and the rollouts of its fits."""
     top = 2 * lines["signal"].max()
     for column, colour, dashes, label in (
         ("signal", "black", "-", "signal"),
@@ -56,7 +56,7 @@ def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
 
 
 def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> None:
-    """Matrix A of one run: targets down, sources across, without the constants."""
+    """Draw the matrix A of one run without the constants: targets down, sources across."""
     matrix = coefficients[coefficients["source"] > 0].pivot(
         index="target", columns="source", values="coefficient"
     )

@@ -10,9 +10,9 @@ from circlet.analysis.stats import Estimate
 
 
 def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
-    """By modulus p: ``residual`` of its mean circle count about a line in p, NaN of one modulus.
+    """Return ``residual``, a mean circle count minus a line in p, by p; NaN if there is one p only.
 
-    Also the variance of that mean over runs, ``noise``, and whether p is ``prime``.
+    Also ``noise``, the variance of that mean over runs, and ``prime``, whether p is prime.
     """
     of = moduli.groupby("p")["n_circles"]
     means = of.mean()
@@ -41,9 +41,9 @@ def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
 
 
 def _log_scatter(squares: np.ndarray) -> Estimate:
-    """Logarithm of the root of a mean of squares, without noise, by the jackknife.
+    """Return the logarithm of the root of a mean of noise-corrected squares, by the jackknife.
 
-    There is no interval if, without some modulus, the scatter is smaller than the noise.
+    Without a value if the mean, or the mean without any one modulus, is not above 0.
     """
     n = len(squares)
     without = (squares.sum() - squares) / (n - 1)

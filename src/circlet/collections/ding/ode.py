@@ -22,8 +22,8 @@ from circlet.study.plan import Study
 STEPS = 1000  # fitted in the paper; the gradient is negligible afterwards
 ALPHA = 0.01  # of the paper's Lasso
 METHODS = ("least_squares", "lasso", "quadratic")
-# The signals of a run are nearly parallel: at alpha = 0.01 the minimum takes some ten thousand
-# iterations, at 0.001 more than these.
+# The signals of a run are nearly collinear: the minimum takes about ten thousand iterations at
+# alpha = 0.01, and more than this limit at 0.001.
 ITERATIONS = 100_000
 USUAL_ITERATIONS = 1000  # scikit-learn's default, which the paper may have used
 
@@ -54,7 +54,7 @@ class Fit:
 
     @property
     def linear(self) -> bool:
-        """Whether it has linear terms only."""
+        """Whether the law has linear terms only."""
         return self.coefficients.shape[0] == self.coefficients.shape[1]
 
     def change(self, x: np.ndarray) -> np.ndarray:
@@ -81,12 +81,12 @@ class Fit:
 
 
 def terms(x: np.ndarray, linear: bool) -> np.ndarray:
-    """The features of a law: the signals (steps, n), and for a quadratic one their products."""
+    """Return the features of a law: signals (steps, n), and their products if it is not linear."""
     return x if linear else PolynomialFeatures(2, include_bias=False).fit_transform(x)
 
 
 def fit(x: np.ndarray, method: str, alpha: float = ALPHA, iterations: int = ITERATIONS) -> Fit:
-    """Fit the changes of signals (steps + 1, frequencies); a Lasso in at most so many iterations.
+    """Fit the changes of signals (steps + 1, frequencies); ``iterations`` limits those of a Lasso.
 
     ``least_squares`` and ``lasso`` are linear with an intercept, ``quadratic`` is equation 2,
     which has none.
@@ -117,7 +117,7 @@ def r2(law: Fit, x: np.ndarray) -> float:
 
 
 def rollout(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
-    """X <- x + change(x) from signals (frequencies,): (steps + 1, frequencies), NaN once lost."""
+    """Iterate x <- x + change(x) from x (n,); return (steps + 1, n), NaN where it is not finite."""
     x = np.full((steps + 1, len(start)), np.nan)
     x[0] = start
     with np.errstate(over="ignore", invalid="ignore"):
@@ -132,8 +132,8 @@ def rollout(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
 def analytic(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
     """x(t) = e^(At) x0 + (e^(At) - I) A^-1 b at t = 0..steps (equation 4), (steps + 1, n).
 
-    By the exponential of [[A, b], [0, 0]], which is the same but needs no inverse: the paper adds
-    1e-8 to the diagonal of its sparse A, whose inverse then has terms of 1e16 and more.
+    Computed by the exponential of [[A, b], [0, 0]], which needs no inverse. The paper adds 1e-8
+    to the diagonal of its sparse A, whose inverse then has terms of 1e16 and more.
     """
     n = len(start)
     generator = np.zeros((n + 1, n + 1))
@@ -148,14 +148,14 @@ def analytic(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
 
 
 def error(found: np.ndarray, x: np.ndarray) -> float:
-    """Root mean square error of a rollout; infinite if it was lost on the way."""
+    """Return the root mean square error of a rollout; infinite if a value is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         value = np.sqrt(((found - x)[1:] ** 2).mean())
     return float(value) if np.isfinite(value) else np.inf
 
 
 def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
-    """Every finished run, its signals (steps + 1, frequencies), and those of the other runs."""
+    """Yield each finished run, its signals (steps + 1, n), and those of its point's other runs."""
     for point in study.points:
         signals: dict[str, np.ndarray] = {}
         for block in point.blocks:
@@ -166,7 +166,7 @@ def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
 
 
 def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
-    """The columns that both tables of fits share, for a law fitted to the signals x of a run."""
+    """Return the columns that both tables of fits share, for a law fitted to a run's signals x."""
     return {
         "r2": r2(law, x),
         "r2_heldout": float(np.median([r2(law, other) for other in others])) if others else np.nan,

@@ -15,7 +15,7 @@ COLUMNS = [column("survivors", pa.list_(pa.int16()), "frequencies that survive b
 
 
 def runs(study: Study) -> pd.DataFrame:
-    """A row per finished run: ``run_id``, ``outcome`` in a word, and its columns."""
+    """Return a row per finished run: ``run_id``, ``outcome`` in words, ``named`` and `COLUMNS`."""
     rows = parquet.read_table(study, "survival")
     alive = rows[rows["survived"].astype(bool)].groupby("run_id")["frequency"].agg(list)
     found = pd.DataFrame({"run_id": rows["run_id"].unique()})

@@ -1,6 +1,6 @@
 """Means over runs that may share an initial embedding, a network or a split.
 
-Such runs are dependent, so at most as many are independent as they have seeds of the rarest kind.
+Such runs are dependent, so n is the number of distinct seeds of the kind that has the fewest.
 """
 
 import math
@@ -15,14 +15,14 @@ SEEDS = ["embedding_seed", "network_seed", "data_seed"]
 
 
 def fewest(runs: pd.DataFrame) -> str:
-    """The kind of seed of which runs have the fewest values, so that many are independent."""
+    """Return the kind of seed that has the fewest distinct values among runs."""
     return str(runs[SEEDS].nunique().idxmin())
 
 
 def over_runs(values: ArrayLike, runs: pd.DataFrame, least: float, most: float) -> Estimate:
-    """Mean of values of runs, a row of ``runs`` each, between two bounds; n counts `fewest` seeds.
+    """Return the mean of a value per row of ``runs``, within bounds; n counts `fewest` seeds.
 
-    The interval allows for embeddings and networks that several runs share, if runs combine them.
+    If runs combine embeddings and networks, the interval allows for both being shared.
     """
     n_seeds = runs[SEEDS].nunique()
     found = Estimate()

@@ -1,4 +1,4 @@
-"""Which claims of Ding et al. shorter runs decide as the paper's 30 000 steps do.
+"""Claims of Ding et al. that shorter runs decide as the paper's 30 000 steps do.
 
 The runs of the experiment ``trajectory`` of the frozen study full_length are logged throughout. A
 claim's value is computed from them as if they had ended earlier, and from their end. Shorter runs
@@ -22,16 +22,16 @@ from circlet.collections.ding.tables import ding_claims, survival_classifiers
 
 STEPS = (1000, 2000, 3000, 10_000)
 LAST = 30_000
-SURVIVAL = ("initial_signals", "initial_gradients")  # roles of claims about survivors of any runs
+SURVIVAL = ("initial_signals", "initial_gradients")  # roles of claims that any runs can answer
 FEATURES = ["initial_signal", "initial_gradient"]
 
 Tables = Callable[[str], pd.DataFrame]
 
 
 def survival(tables: Tables, step: int) -> pd.DataFrame:
-    """The table ``survival`` of the runs, had they ended at the last logged step up to this one.
+    """Return the table ``survival`` as if runs had ended at the last logged step up to ``step``.
 
-    Of rule A, k and p - k count; frequency 0, which is not logged, as 0.
+    Rule A counts both k and p - k; frequency 0, which is not logged, counts as 0.
     """
     logged = tables("trajectories")
     logged = logged[logged["step"] == logged.loc[logged["step"] <= step, "step"].max()]
@@ -47,7 +47,7 @@ def survival(tables: Tables, step: int) -> pd.DataFrame:
 
 
 def frame(tables: Tables, name: str, role: str, step: int) -> pd.DataFrame:
-    """Rows of a table that a claim is computed from, had the runs ended at a step."""
+    """Return the rows that a claim is computed from, as if the runs had ended at ``step``."""
     if role not in SURVIVAL:
         rows = tables(name)
         return rows[(rows["experiment"] == "trajectory") & (rows["step"] <= step)]
@@ -77,11 +77,11 @@ EFFECTS = {
 
 
 def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """The claims about 30 000 steps that the logged runs can answer, with what they answer.
+    """Return the claims about 30 000 steps that the logged runs can answer, with their values.
 
     ``claims`` are rows of `circlet.analysis.claims.read`, ``tables`` gives a table of the study by
-    name. Each has ``values`` at `STEPS` and at the end, ``gaps`` to the end on the scale of the
-    claim, and ``same``, what the column ``shorter`` must be: empty if no step agrees.
+    name. Each result has ``values`` at `STEPS` and at the end, ``gaps`` between them on the scale
+    of the claim, and ``same``, the expected content of ``shorter``: empty if no step agrees.
     """
     found = []
     for claim in claims.to_dict("records"):
@@ -101,7 +101,7 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
 
         values = {step: value(step, runs) for step in frames}
         if any(np.isnan(one) for one in values.values()):
-            continue  # it needs several runs of an embedding
+            continue  # the claim needs several runs per embedding
         gaps = {
             step: stats.jackknife(
                 gap(step, runs), np.array([gap(step, [r for r in runs if r != q]) for q in runs])

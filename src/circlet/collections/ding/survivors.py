@@ -9,9 +9,9 @@ GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 
 
 
 def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which frequencies of an embedding (p, d) at the end survive, by rules A and B.
+    """Return which frequencies of a final embedding (p, d) survive, by rules A and B.
 
-    Rule A, of the paper's counts of circles: see `circlet.analysis.spectrum.survival_threshold`.
+    Rule A counts circles in the paper; see `circlet.analysis.spectrum.survival_threshold`.
     Rule B: the final signal is above 10 (section 3.2.2). B needs the full 30 000 steps, because the
     signals of dying circles have not fallen below 10 before. Both results are ((p-1)//2,), bool.
     """
@@ -21,7 +21,7 @@ def survivors(final: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rule(steps: int) -> tuple[str, str]:
-    """The rule of survival for runs of this length, A or B, and its column in ``survival``.
+    """Return the rule for gradients at a run length, A or B, and its column in ``survival``.
 
     For gradients the paper uses B; on shorter runs B would also count circles that are still dying.
     """

@@ -11,8 +11,8 @@ where couples of different class are weighted down so that both kinds weigh the 
 unit forces are attraction (g_a = 1), repulsion (g_r = 1) and alignment (f_a = 1), each with the
 other two strengths 0: the total force is their weighted sum.
 
-Before a gradient is compared with forces, `projected` removes what the model takes back after every
-step: nearly all of both would be a change of scale.
+Before a gradient is compared with forces, `projected` removes shift and scale from both: the model
+undoes them after every step, and changes of scale would otherwise dominate both.
 """
 
 import itertools
@@ -32,7 +32,7 @@ class Couples(NamedTuple):
 
     incidence: Float[Tensor, "p n"]  # how often a number is in a pair, 0, 1 or 2
     same: Int[Tensor, "2 n_same"]  # P and Q, 0..n - 1, of the couples of the same class
-    every: Int[Tensor, "2 n_every"]  # of all couples
+    every: Int[Tensor, "2 n_every"]  # P and Q of all couples
 
 
 @cache
@@ -96,11 +96,11 @@ def unit_forces(
 def labellings(p: int, n: int) -> Int[Tensor, "n+1 p"]:
     """The numbers as they are, then ``n`` permutations of them, the same in every call.
 
-    This is the null model. With other labels the embedding, its gradient and the number of couples
-    stay; only which sums belong to one class changes. So it keeps what any cloud of points does:
-    sums repel each other whatever their class, and most couples are of different class. To exchange
-    the gradients of numbers instead would destroy that, too, and a force that only spreads the
-    points would seem to act.
+    This is the null model. Other labels leave the embedding, its gradient and the number of couples
+    unchanged; only the assignment of sums to classes changes. So the null model keeps what holds
+    for any cloud of points: sums repel each other whatever their class, and most couples are of
+    different class. Exchanging the gradients of numbers instead would destroy this, and a force
+    that only spreads the points would seem to act.
     """
     stream = np.random.default_rng(0)
     return torch.tensor(np.stack([np.arange(p), *(stream.permutation(p) for _ in range(n))]))
@@ -109,10 +109,10 @@ def labellings(p: int, n: int) -> Int[Tensor, "n+1 p"]:
 def projected(
     field: Float[Tensor, "*batch p d"], positions: Float[Tensor, "*batch p d"]
 ) -> Float[Tensor, "*batch p d"]:
-    """A field without the shift and scale that the particle model removes after every step.
+    """Return a field without the shift and scale that the model removes after every step.
 
-    It restores the mean and the standard deviation of every coordinate: what shifts a coordinate,
-    or scales it about its mean, moves nothing.
+    The model restores the mean and the standard deviation of every coordinate, so shifting a
+    coordinate, or scaling it about its mean, has no effect.
     """
     centred = positions - positions.mean(-2, keepdim=True)
     along = centred / centred.norm(dim=-2, keepdim=True)
@@ -132,8 +132,8 @@ class Fit(NamedTuple):
 def fit(direction: Float[Tensor, "*batch m"], forces: Float[Tensor, "*batch 3 m"]) -> Fit:
     """Least squares without a constant; NaN where the direction or a force is 0. m is above 3.
 
-    Coefficients may be negative: that says that the model is wrong, and where a force does not act
-    the mean over runs is 0. Non-negative least squares would hide both.
+    A negative coefficient shows that the model is wrong; without the force, the mean over runs is
+    0. Non-negative least squares would hide both.
     """
     norms = forces.norm(dim=-1)
     units = forces / norms[..., None]

@@ -1,6 +1,6 @@
 """Interpretability measures of networks trained on modular addition.
 
-Arrays are of one network. ``logits`` are (p, p, p): of the operands a and b, the score of class c.
+Arrays belong to one network. ``logits`` (p, p, p) are scores of class c for operands a and b.
 """
 
 import numpy as np
@@ -34,9 +34,9 @@ def key_frequencies(embedding: np.ndarray) -> np.ndarray:
 def restricted_and_excluded(
     logits: np.ndarray, frequencies: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Logits that only have, and that lack, some frequencies k (Nanda et al., section 5.1).
+    """Return logits of only some frequencies k, and logits without them (Nanda et al., 5.1).
 
-    Of the two-dimensional Fourier transform over a and b, the restricted logits keep the constant
+    From the two-dimensional Fourier transform over a and b, restricted logits keep the constant
     and cos(2 pi k (a + b) / p) and sin(2 pi k (a + b) / p); the excluded logits have all but these
     waves, and keep the constant. Both are (p, p, p). A network that has generalised by these
     frequencies has a restricted loss as low as its loss, and a high excluded loss; one that has
@@ -55,9 +55,9 @@ def restricted_and_excluded(
 
 
 def gini(values: np.ndarray) -> float:
-    """Gini coefficient of some values of at least 0: 0 if all are alike, 1 - 1/n if one is not 0.
+    """Return the Gini coefficient of n values >= 0: 0 if all are equal, 1 - 1/n if one is not 0.
 
-    Nanda et al. (section 5.1, after Hurley and Rickard 2009) take it of the norms of the Fourier
+    Nanda et al. (section 5.1, after Hurley and Rickard 2009) apply it to the norms of the Fourier
     components of weights.
     """
     n, ordered = len(values), np.sort(values)
@@ -65,16 +65,16 @@ def gini(values: np.ndarray) -> float:
 
 
 def inverse_participation_ratio(values: np.ndarray) -> float:
-    """Sum of the squared shares of power of Fourier components with these norms.
+    """Return the sum of squared shares of power of Fourier components with these norms.
 
-    1/n if all n are alike, 1 if one is alone (Gromov 2023, arXiv 2301.02679).
+    1/n if all n are equal, 1 if only one is not 0 (Gromov 2023, arXiv 2301.02679).
     """
     power = values**2
     return float((power**2).sum() / power.sum() ** 2)
 
 
 def distance_irrelevance(logits: np.ndarray) -> float:
-    """Share of the spread of correct logits that is there at a fixed distance (0..1).
+    """Return the share of the spread of correct logits that remains at fixed a - b (0..1).
 
     Definition 4.2 of Zhong et al.: the standard deviation of the correct logits of all pairs with
     the same a - b, averaged over a - b, divided by that of all correct logits. A pizza, whose
@@ -91,7 +91,7 @@ def distance_irrelevance(logits: np.ndarray) -> float:
 def triples(p: int) -> np.ndarray:
     """The 1000 random (a, b, c), shape (1000, 3), at which gradients are taken.
 
-    The same for all networks of a modulus, so that they can be compared.
+    They are the same for all networks of a modulus, so that networks can be compared.
     """
     return np.random.default_rng(0).integers(p, size=(_TRIPLES, 3))
 
@@ -112,8 +112,8 @@ def phase_alignment(activations: np.ndarray, output: np.ndarray) -> float:
     ``activations`` (p, p, neurons) are those before the nonlinearity, ``output`` (p, neurons) what
     each neuron adds to the logits. A neuron that responds to cos(wa + u) + cos(wb + v) and adds
     cos(wc + u + v) votes for a + b = c; with u = v the output phase is twice the input phase. A
-    neuron's frequency w is the one at which it responds most; it is weighted by its amplitudes
-    there, of the output times the geometric mean of those of a and b. 1: all neurons are aligned;
+    neuron's frequency w is the one at which it responds most. Its weight is the amplitude of the
+    output at w times the geometric mean of those of a and b. 1: all neurons are aligned;
     about 0: phases are unrelated; -1: all vote against a + b.
     """
     p = len(output)

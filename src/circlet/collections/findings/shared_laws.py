@@ -1,10 +1,10 @@
 """Laws of the signals that all runs share, fitted to many runs and scored on others.
 
 Relabelling the numbers, a -> u a mod p, changes neither the task nor the distribution of embeddings
-and splits, and permutes the frequencies. So a law of all runs cannot know a frequency by its name:
-what l does to k depends on k / l mod p alone, up to sign (equivariance). With x the signals, s that
-of a frequency, m their mean, q the mean of their squares and v the change in the last step, the
-change in a step is modelled as a sum of terms:
+and splits, and permutes the frequencies. So in a law of all runs the effect of frequency l on k can
+depend on k / l mod p alone, up to sign (equivariance). Let x be the signals, s the signal of one
+frequency, m their mean, q the mean of their squares and v the change in the last step. The change
+in the next step is modelled as a sum of terms:
 
     unconstrained   sum_l A_kl x_l + b_k              as Ding et al.'s equation 3, of all runs
     equivariant     sum_l a_(k/l) x_l + b
@@ -15,8 +15,8 @@ change in a step is modelled as a sum of terms:
 Each law is fitted by least squares, for which sums of products of the terms over a run are enough:
 fits, selection, folds and the jackknife add them up.
 
-A mean-field law without memory keeps the order of the signals: all feel the same function of their
-own signal. So the frequencies that end strongest are those that were strongest at the start.
+A mean-field law without memory keeps the order of the signals, because each changes by the same
+function of its signal. So the strongest signals at the start are also the strongest at the end.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,8 +55,8 @@ class Moments:
         return (self.s**2).mean(-1, keepdims=True)
 
 
-# What a frequency may feel in a mean-field law. The first five are proportional to the signals, so
-# that the law is the same at any scale of them.
+# Terms of mean-field laws. The first six are proportional to the scale of the signals: laws of
+# these terms alone are the same at any scale.
 TERMS: dict[str, Callable[[Moments], Array]] = {
     "s": lambda x: x.s,
     "m": lambda x: x.m + 0 * x.s,
@@ -100,7 +100,7 @@ class Form:
 
     design: Design  # (steps, n, terms); (steps, terms) if `each`
     terms: tuple[str, ...]
-    each: bool = False  # whether every frequency has coefficients of its own
+    each: bool = False  # whether every frequency has separate coefficients
 
 
 def mean_field(names: Sequence[str]) -> Form:
@@ -154,7 +154,7 @@ class Sums:
 
     terms: Array  # (terms, terms)
     target: Array  # (terms, outputs): one output, or one for each frequency
-    square: float  # of the changes
+    square: float  # sum of the squared changes
 
     def __add__(self, other: "Sums") -> "Sums":
         return Sums(
@@ -167,18 +167,18 @@ class Sums:
         )
 
     def chosen(self, columns: Sequence[int]) -> "Sums":
-        """Those of some terms."""
+        """Return the sums of some terms."""
         return Sums(self.terms[np.ix_(columns, columns)], self.target[list(columns)], self.square)
 
     def solve(self) -> Array:
-        """Coefficients of least squares, (terms, outputs); the smallest where they are not one."""
+        """Return the least-squares coefficients, (terms, outputs); the smallest if not unique."""
         scale = np.sqrt(np.diag(self.terms))
         scale = np.where(scale > 0, scale, 1.0)[:, None]
         normal = self.terms / (scale * scale.T)
         return np.linalg.lstsq(normal, self.target / scale, rcond=1e-12)[0] / scale
 
     def error(self, coefficients: Array) -> float:
-        """Sum of squares that coefficients leave."""
+        """Return the sum of squares that the law with these coefficients leaves."""
         cross = float((coefficients * self.target).sum())
         return self.square - 2 * cross + float((coefficients * (self.terms @ coefficients)).sum())
 
@@ -194,7 +194,7 @@ def sums(form: Form, s: Array, v: Array, y: Array) -> Sums:
 
 
 def total(parts: Iterable[Sums]) -> Sums:
-    """The sum of some."""
+    """Add up the sums of several runs."""
     first, *others = parts
     for part in others:
         first += part
@@ -216,14 +216,14 @@ class Law:
 
 
 def select(parts: Sequence[Sums]) -> list[int]:
-    """Terms by forward selection, from the sums of all candidates over each run.
+    """Select terms forward, from each run's sums of all candidates.
 
-    The term that lowers the error of the fit most comes next. Their number has the smallest
-    error on runs left out, in FOLDS folds, or is the least that is within a standard error of it.
+    Each step adds the term that lowers the error of the fit most. The number of terms is the
+    smallest whose error on held-out runs (FOLDS folds) is within a standard error of the minimum.
     """
     whole = total(parts)
     order: list[int] = []
-    errors: list[Array] = []  # by number of terms: of each fold, per sum of squares
+    errors: list[Array] = []  # by number of terms: error of each fold / its sum of squares
     folds = [range(i, len(parts), FOLDS) for i in range(min(FOLDS, len(parts)))]
     held = [total(parts[i] for i in fold) for fold in folds]
     while len(order) < min(MOST_TERMS, len(whole.terms)):
@@ -243,7 +243,7 @@ def select(parts: Sequence[Sums]) -> list[int]:
     return order[: int(np.argmax(means <= allowed)) + 1]
 
 
-WINDOWS = ((0, 10), (10, 50), (50, 200), (200, 1000))  # steps: the first of them to before the last
+WINDOWS = ((0, 10), (10, 50), (50, 200), (200, 1000))  # steps first <= s < last
 STEPS = WINDOWS[-1][1]
 THREE = ("s", "m", "1")
 LAWS = (
@@ -263,7 +263,7 @@ def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
 
     ``one_run`` is the unconstrained law of the first run alone, as in Ding et al.;
     ``three_numbers`` is a s + b m + c; ``mean_field`` and ``memory`` select their terms, the latter
-    among those of the last change, too; ``persistence`` has a multiple of the last change alone.
+    also from MEMORY; ``persistence`` is a multiple of the last change.
     """
     fixed = {"three_numbers": THREE, "persistence": ("v",)}
     candidates = {"mean_field": tuple(TERMS), "memory": (*TERMS, *MEMORY)}
@@ -280,7 +280,7 @@ def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
 
 
 def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """`changes` of the steps of a window."""
+    """Return the `changes` in a window of steps."""
     first, last = window
     s, v, y = changes(x)
     return s[first:last], v[first:last], y[first:last]
@@ -292,9 +292,9 @@ def windows(steps: int) -> list[tuple[int, int]]:
 
 
 def rollout(laws: Sequence[tuple[tuple[int, int], Law]], x: Array, first: int) -> Array:
-    """Signals from step ``first`` of runs x (runs, steps + 1, n) on, by the law of each window.
+    """Predict signals of runs x (runs, steps + 1, n) from step ``first`` on by each window's law.
 
-    (steps + 1 - first, runs, n); infinite or NaN once they are lost.
+    The result is (steps + 1 - first, runs, n), infinite or NaN once signals diverge.
     """
     s = x[:, first]
     v = s - x[:, max(first - 1, 0)]
@@ -309,14 +309,14 @@ def rollout(laws: Sequence[tuple[tuple[int, int], Law]], x: Array, first: int) -
 
 
 def survivors(signals: Array) -> Array:
-    """Which frequencies survive by rule A, with 0 for the signal of k = 0; signals (..., n)."""
+    """Return which frequencies survive by rule A; signals (..., n) lack k = 0, taken as 0."""
     with np.errstate(invalid="ignore"):
         total = 2 * signals.sum(-1, keepdims=True)
         return signals > spectrum.survival_threshold(total, 2 * signals.shape[-1] + 1)
 
 
 def halves(study: Study, role: str) -> Iterator[tuple[Point, list[Array], list[Array]]]:
-    """Every point of a role, signals (steps + 1, n) of its first runs and of the others.
+    """Yield points of a role with enough runs and prime p, and both halves' signals (steps + 1, n).
 
     Laws are fitted to the first half and scored on the second: the runs of a point share nothing.
     """

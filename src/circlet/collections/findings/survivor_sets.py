@@ -16,7 +16,7 @@ def folded(k: int, p: int) -> int:
 
 
 def relations(p: int) -> dict[str, Array]:
-    """Index tuples (count, 2 or 3) of frequencies k - 1 that stand in a relation, by its name.
+    """Return the index tuples (count, 2 or 3) of frequencies k - 1 in each relation, by its name.
 
     ``sum``: three different frequencies of which two add up to the third, mod p and up to sign.
     ``double``: one is twice the other. ``ratio r`` for prime p: one is r times the other; r and its
@@ -40,7 +40,7 @@ def relations(p: int) -> dict[str, Array]:
 
 
 def count(sets: Array, tuples: Array) -> Array:
-    """How many of some index tuples each set has all members of; sets (..., n), bool."""
+    """Count the index tuples whose members are all in a set; sets (..., n), bool."""
     return sets[..., tuples].all(-1).sum(-1)
 
 
@@ -54,16 +54,16 @@ def expected(sets: Array, tuples: Array) -> Array:
 
 
 def random_sets(sets: Array, stream: np.random.Generator) -> Array:
-    """Sets of the same sizes, drawn by chance from all; (runs, n)."""
+    """Draw random sets of the same sizes, (runs, n)."""
     return stream.permuted(sets, axis=1)
 
 
 def ranked_sets(sets: Array, signals: Array, stream: np.random.Generator) -> Array:
-    """For each run the ranks of initial signal that survived in another run, as many of them.
+    """Draw null sets that keep how often each rank of initial signal survives.
 
-    ``sets`` and ``signals`` are (runs, n). This keeps how often strong frequencies survive, and
-    removes everything else about them. Runs without another run of the same size keep their own
-    set.
+    Each run takes the surviving ranks of a random run with as many survivors, or keeps its set if
+    there is no other. ``sets`` and ``signals`` are (runs, n). Everything else about strong
+    frequencies is removed.
     """
     order = np.argsort(-signals, axis=1)
     by_rank = np.take_along_axis(sets, order, axis=1)

@@ -1,4 +1,4 @@
-"""Which runs the galleries show: the first by seed, never chosen by eye."""
+"""Selection of the runs in galleries: by seed, never by eye."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ _PROJECTIONS = {3: 7, 4: 8}  # runs by dimension, as many as the paper shows
 
 
 def embeddings(runs: pd.DataFrame) -> list[str]:
-    """Of the runs of a point those with seeds 10 to 29; of fewer runs, the last twenty."""
+    """Return a point's runs with seeds 10 to 29, or its last twenty if one of them is missing."""
     ordered = runs.sort_values("seed")
     chosen = ordered[ordered["seed"].isin(_EMBEDDINGS)]
     if len(chosen) < len(_EMBEDDINGS):
@@ -25,5 +25,5 @@ def classifiers(structures: pd.DataFrame) -> list[str]:
 
 
 def projections(runs: pd.DataFrame, d: int) -> list[str]:
-    """Of the runs with d dimensions the first by seed."""
+    """Return the first runs by seed, as many as the paper shows in d dimensions."""
     return runs.sort_values("seed")["run_id"].head(_PROJECTIONS.get(d, 8)).tolist()

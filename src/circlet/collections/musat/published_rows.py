@@ -31,10 +31,9 @@ _PUBLISHED_SEEDS = 100
 
 
 def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
-    """Samples of the runs at a point, each as (name, runs planned, rows of runs).
+    """Yield samples of the runs at a point, each as (name, runs planned, rows of runs).
 
-    All seeds; if these are more than the paper's runs, also the first of them, as many as the paper
-    has.
+    One has all seeds. If these are more than the paper's 100 runs, another has the first 100.
     """
     first, n = point.settings.seeds.first, point.count
     if n > _PUBLISHED_SEEDS:
@@ -44,7 +43,7 @@ def samples(point: Point, runs: pd.DataFrame) -> Iterator[tuple[str, int, pd.Dat
 
 
 def summary(runs: pd.DataFrame) -> dict[str, float]:
-    """The columns of ``STRUCTURE`` over some rows of ``structures``."""
+    """Return the columns of ``STRUCTURE`` for some rows of ``structures``."""
     circle = runs["is_circle"].to_numpy(dtype=bool)
     accuracy = 100 * runs["test_accuracy"].to_numpy(dtype=float)  # particles have none
     imperfections = runs["imperfections"].to_numpy(dtype=float)

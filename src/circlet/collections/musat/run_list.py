@@ -1,4 +1,4 @@
-"""Outcomes of networks and particles in the explorer: circle, or grid, however imperfect.
+"""Outcomes of networks and particles in the explorer: circle, or grid with any imperfections.
 
 First come the runs that figures show, and the best: the exemplars of each point (its best circle,
 its best grid, and an imperfect grid), the galleries, and the roundest runs of the tables' points.
@@ -42,7 +42,7 @@ def _shown(study: Study, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def runs(study: Study) -> pd.DataFrame:
-    """A row per finished run: ``run_id``, ``outcome`` in a word, its columns, and ``named``."""
+    """Return a row per finished run: ``run_id``, ``outcome`` in a word, `COLUMNS` and ``named``."""
     rows = parquet.read_table(study, "structures").astype({"is_circle": bool})
     outcome = np.where(rows["is_circle"], "circle", "grid")
     named = set(_shown(study, rows))

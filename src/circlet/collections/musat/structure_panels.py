@@ -1,4 +1,4 @@
-"""Panels of a structure: its classifier, and what it is."""
+"""Panel of a structure's classifier, and captions of panels."""
 
 import pandas as pd
 from matplotlib.axes import Axes

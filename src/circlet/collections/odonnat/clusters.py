@@ -1,6 +1,6 @@
 """Sequence embeddings as clusters: variance ratios and the integer signature of a clustering head.
 
-Odonnat et al. see the head in pictures; these measures are ours, and the tables ``heads`` and
+Odonnat et al. identify heads from pictures; these measures are ours, and the tables ``heads`` and
 ``odonnat_claims`` use them. All take the sequence embeddings xi of many networks at once,
 (networks, d, sequences), float64, over one set of probe sequences.
 """
@@ -17,7 +17,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 
 PROBES = 4096
 MOST_PREFIXES = 1024
-LARGEST = 50  # integer of a signature; with larger ones each sequence would be a class
+LARGEST = 50  # largest integer of a signature; with larger ones each sequence would be a class
 TOGETHER = 2**18  # values of xi, or scores, that are held at once
 
 HEAD = 0.05  # largest rho_integer of a head at the end of a run
@@ -29,7 +29,7 @@ class Probes(NamedTuple):
 
     tokens: np.ndarray  # (sequences, length)
     classes: dict[str, np.ndarray]  # by class map, the class of each sequence
-    chosen: system.Sequences  # as the network takes them, of one run
+    chosen: system.Sequences  # as input of one network
 
 
 @cache
@@ -74,7 +74,7 @@ def grouped(xi: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def variance_ratio(xi: Tensor, classes: Tensor) -> Tensor:
-    """Variance within classes by the total variance, (networks,): 0 for points, 1 for no classes.
+    """Divide variance within classes by the total, (networks,): 0 for points, 1 without clusters.
 
     rho(c) = E |xi - E[xi | c]|^2 / E |xi - E xi|^2
     """
@@ -86,7 +86,7 @@ def variance_ratio(xi: Tensor, classes: Tensor) -> Tensor:
 
 
 class Signature(NamedTuple):
-    """The integers by which xi depends on the tokens, of many networks."""
+    """Integer weights w_t by which xi depends on the tokens, of many networks."""
 
     integers: Tensor  # w_t, (networks, length)
     legal: Tensor  # (networks,): whether the label follows from the sum of w_t x_t
@@ -103,14 +103,14 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
     principal direction, divided by their median size over the prefix, and rounded to integers w_t.
     The sign is chosen so that the sum over the prefix is not negative. The w_t are legal if the
     label follows from sum_t w_t x_t: modulo p all w_t of the prefix are the same unit, and those of
-    the distractors are 0. For p = 2: odd, and even.
+    the distractors are 0. For p = 2, they are odd in the prefix and even in the distractors.
     """
     x = torch.as_tensor(np.insert(tokens, 0, 1, axis=1), dtype=xi.dtype)  # (sequences, 1 + length)
     coefficients = xi @ torch.linalg.pinv(x).T  # (networks, d, 1 + length)
     left = xi - coefficients @ x.T
     total = (xi - xi.mean(2, keepdim=True)).square().sum((1, 2))
     slopes = coefficients[..., 1:]
-    direction = torch.linalg.eigh(slopes @ slopes.mT).eigenvectors[..., -1:]  # of the largest
+    direction = torch.linalg.eigh(slopes @ slopes.mT).eigenvectors[..., -1:]  # largest eigenvalue
     along = (direction.mT @ slopes)[:, 0]  # (networks, length)
     unit = along[:, :k].abs().median(1, keepdim=True).values
     ratios = torch.nan_to_num(along / unit, posinf=LARGEST, neginf=-LARGEST)
@@ -160,7 +160,7 @@ def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
 
 
 def embed(weights: dict[str, Tensor], of: Probes, p: int) -> Tensor:
-    """Sequence embeddings of probes by many networks, (networks, d, sequences), float64."""
+    """Return sequence embeddings of probes in many networks, (networks, d, sequences), float64."""
     n, size = len(weights["embedding"]), max(1, TOGETHER // len(of.tokens))
     parts = (
         system.embed({name: a[i : i + size] for name, a in weights.items()}, of.chosen, p)

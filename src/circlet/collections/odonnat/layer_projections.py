@@ -30,7 +30,7 @@ def probe_tokens(p: int, length: int, k: int) -> np.ndarray:
     """
     stream = np.random.default_rng(0)
     prefixes = np.unique(stream.integers(p, size=(20_000, k)), axis=0)
-    ends = np.stack([np.zeros(k, int), np.full(k, p - 1)])  # of their sums the only ones
+    ends = np.stack([np.zeros(k, int), np.full(k, p - 1)])  # the only prefixes with these sums
     prefixes = np.unique(np.concatenate([prefixes, ends]), axis=0)
     sums = prefixes.sum(1)
     chosen = []
@@ -61,7 +61,7 @@ def _box(*places: np.ndarray, origin: bool = True) -> np.ndarray:
 
 
 def _grid(box: np.ndarray, plane: np.ndarray, points: Tensor) -> Tensor:
-    """Points of R^d on a grid in a plane, (1, d, grid), beyond it at the mean of other points."""
+    """Return grid points of a plane in R^d, (1, d, grid), shifted off it by the mean of points."""
     x, y = (np.linspace(low, high, GRID) for low, high in (box[:2], box[2:]))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     mean = points.mean(1).numpy()
@@ -93,7 +93,7 @@ def _network(weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
 def _layers(
     network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray
 ) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, str]], Tensor]:
-    """The vectors of each layer whose plane is drawn, (n, d), for probe tokens.
+    """Return the vectors of each layer whose plane is drawn, (n, d), for probe tokens.
 
     Also all vectors that are drawn, each with the layer in whose plane it lies; and the attention,
     (probes, length).
@@ -126,7 +126,7 @@ def _layers(
 
 @torch.no_grad()
 def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
-    """The data that the panels draw of one network, and its axes.
+    """Return the data of one network that the panels draw, and the limits of its planes.
 
     ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
     """
@@ -165,10 +165,10 @@ def idealised() -> dict[str, np.ndarray]:
     """A clustering head and its classifier, made by hand, for p = 2 and d = 2 (figure 1).
 
     Tokens lie left and right, positions of the prefix above and those of the distractors below;
-    the query looks up, and the values are left as they are: xi of a prefix with j ones is
-    ((2 j - k) / k, 1). A neuron of the MLP has its edge between each two neighbouring clusters;
-    its weights solve the k + 1 equations that alternate the predicted class from one cluster to
-    the next.
+    the query points up, and the value matrix is the identity: xi of a prefix with j ones is
+    ((2 j - k) / k, 1). Between any two neighbouring clusters lies the edge of one neuron of the
+    MLP. The neurons' weights solve the k + 1 equations that alternate the predicted class from one
+    cluster to the next.
     """
     k, length = IDEAL["k"], IDEAL["length"]
     position = np.where(np.arange(length)[:, None] < k, [[0.0, 1.0]], [[0.0, -1.0]])

@@ -1,7 +1,7 @@
 """The panels of the visual sandbox: one layer of a network each (Odonnat et al.).
 
 Each draws one part of a *view*, arrays by name as ``layer_projections.py`` makes them. Colours are
-classes, of tokens or of probes; circles are positions of the prefix, squares those of distractors.
+classes, of tokens or of probes; circles are positions of the prefix, squares are distractors.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from circlet.plotting import style
 View = dict[str, np.ndarray]
 
 MOST_LABELS = 40  # pairs of token and position that are named one by one
-SCALE = 0.2  # of attention, unless some is larger
+SCALE = 0.2  # darkest attention, unless some is larger
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
 
@@ -65,7 +65,7 @@ def positions(axes: Axes, moment: Moment) -> None:
 
 
 def _prefix(view: View) -> int:
-    """How many positions count."""
+    """Return the length of the prefix."""
     return int(view["prefix"][0])
 
 
@@ -138,7 +138,7 @@ def _map(axes: Axes, moment: Moment, name: str) -> None:
 
 
 def decisions(axes: Axes, moment: Moment) -> None:
-    """Class probabilities where a sequence embedding would lie, and the probes."""
+    """Draw class probabilities over the plane of sequence embeddings, and the probes."""
     _map(axes, moment, "xi")
     _probes(axes, moment, moment.view["xi_xy"])
 
@@ -163,7 +163,7 @@ def outputs(axes: Axes, moment: Moment) -> None:
 
 
 def output_map(axes: Axes, moment: Moment) -> None:
-    """Class probabilities by the residual, and the residuals of the probes."""
+    """Draw class probabilities over the plane of residuals, and the probes' residuals."""
     _map(axes, moment, "r")
     _probes(axes, moment, moment.view["r_xy"])
 

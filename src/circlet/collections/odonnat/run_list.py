@@ -1,9 +1,9 @@
 """Outcomes of transformers in the explorer: success or failure, and whether they have a head.
 
-A success has a test accuracy above 0.98. A head is a clustering head at the end, and one that had
-formed and is not there any more is lost; beyond p = 2, a cluster per histogram. Moments are the two
-phases and the highest loss spikes. First come the run that stands for the two phases, those of the
-highest spikes, and the best of each experiment, which figures show.
+A success has a test accuracy above 0.98. A head is a clustering head at the end; it is lost if it
+formed but is absent at the end. For p > 2, tight clusters by histogram count instead of a head.
+Moments are the two phases and the highest loss spikes. First come the runs that figures show: the
+run of the two phases, those of the highest spikes, and the best of each experiment.
 """
 
 import numpy as np
@@ -23,11 +23,11 @@ COLUMNS = [
 ]
 
 
-_SPIKES = 3  # moments of a run
+_SPIKES = 3  # spikes among the moments of a run
 
 
 def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> dict[str, list[dict]]:
-    """What happens in the training of runs, in order, by run_id."""
+    """Return the moments of each run, in order, by run_id."""
     words = {"drop_step": "loss leaves chance", "structure_step": "head forms", "fit_step": "fits"}
     found = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
     highest = spikes.sort_values("height", ascending=False).groupby("run_id").head(_SPIKES)
@@ -39,7 +39,7 @@ def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> dict[str, list[dict]]:
 
 
 def runs(study: Study) -> pd.DataFrame:
-    """A row per finished run: ``run_id``, ``outcome`` in words, and its columns, and ``named``."""
+    """Return a row per finished run: ``run_id``, ``outcome`` in words, `COLUMNS` and ``named``."""
     rows = parquet.read_table(study, "heads")
     ended = np.where(rows["success"].astype(bool), "success", "failure")
     head = rows["head_present"].map({True: ", head", False: ", no head"})

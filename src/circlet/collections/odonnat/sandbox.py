@@ -29,9 +29,9 @@ def _find(study: Study, run_id: str) -> tuple[Block, int]:
 
 
 def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> Path:
-    """Draw all panels of a run at a step, the last if none is given; returns the file.
+    """Draw all panels of a run at a step, the last if none is given; return the file.
 
-    Raises ConfigError if there is no such run or step, and LogError if it is not done.
+    Raises ConfigError without such a run or step, LogError if its log is missing or not finite.
     """
     block, seed = _find(study, run_id)
     point, steps = block.point, block.point.steps_logged("parameters")

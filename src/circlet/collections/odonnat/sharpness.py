@@ -9,12 +9,12 @@ from torch import Tensor
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.systems import loss
 
-ITERATIONS = 16  # the largest eigenvalue stands apart: a test compares it with the full Hessian
+ITERATIONS = 16  # the largest eigenvalue stands apart; a test compares with the full Hessian
 TOGETHER = 2**18  # values of a layer that are held at once
 
 
 def _hessian_product(weights: list[Tensor], gradient: list[Tensor], vector: Tensor) -> Tensor:
-    """H v of every run, (runs, values), from a gradient that was made with its graph."""
+    """Return H v of each run, (runs, values), from a gradient that has its graph."""
     parts = vector.split([w[0].numel() for w in weights], dim=1)
     product = sum((g * v.view_as(g)).sum() for g, v in zip(gradient, parts, strict=True))
     return torch.cat(
@@ -26,8 +26,8 @@ def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.
     """Largest eigenvalue of the Hessian of the mean cross-entropy of every run, (runs,).
 
     By Lanczos' method with full reorthogonalisation, from a fixed random vector; the Hessian
-    itself is never made. ``weights`` are arrays by name, (runs, ...); ``chosen``, the sequences
-    that the loss is the mean over, of as many runs.
+    itself is never made. ``weights`` are arrays by name, (runs, ...); ``chosen`` are the sequences
+    of the mean loss, for as many runs.
     """
     size = max(1, TOGETHER // (chosen.target.shape[2] * weights["hidden.weight"].shape[1]))
     found = []

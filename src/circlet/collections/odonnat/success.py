@@ -10,6 +10,6 @@ STUCK = 0.6  # below it a run of p = 2 has learned nothing
 
 
 def best(heads: "pd.DataFrame") -> str:
-    """The run with the highest test accuracy, of several the first."""
+    """Return the run with the highest test accuracy; among equals, the first."""
     ranked = heads.sort_values(["test_accuracy", "run_id"], ascending=[False, True])
     return ranked["run_id"].iloc[0]

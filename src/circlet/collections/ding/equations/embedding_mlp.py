@@ -4,9 +4,9 @@
 
 over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
 E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: left and right half of its
-weights give a table each, and a pair is the sum of two of their rows.
-
-Arrays of a block are (runs, pairs, features) in the first layer, where a pair gathers two rows, and
+over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
+E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: the left and the right half of
+its weights give a table each, and the layer's value at a pair is the sum of a row of each table.
 (runs, features, pairs) from the second on, where matrix products and softmax are faster that way.
 """
 
@@ -26,11 +26,11 @@ from circlet.systems.matmul import matmul
 
 @dataclass(frozen=True)
 class Pairs:
-    """Some pairs of all runs of a block, as rows of the tables of all runs."""
+    """Pairs of all runs of a block, as row numbers in the stacked first-layer tables."""
 
-    rows: Int[Tensor, "runs*pairs 2"]  # of every pair, row a of a left and row b of a right table
+    rows: Int[Tensor, "runs*pairs 2"]  # of each pair: row a of a left, row b of a right table
     target: Int[Tensor, "runs 1 pairs"]  # the class (a + b) mod p
-    # The other way round: the pairs in which a row occurs, row after row, and where each begins.
+    # The inverse: pairs in which each row occurs, row after row, and where each row's pairs begin.
     occurrences: Int[Tensor, " 2*runs*pairs"]
     begins: Int[Tensor, " 2*runs*p"]
 
@@ -76,7 +76,7 @@ def data(
 def _tables(
     weights: dict[str, Tensor],
 ) -> tuple[Float[Tensor, "runs p hidden"], Float[Tensor, "runs p hidden"]]:
-    """First layer of every number as left and as right operand."""
+    """Return the part of the first layer that each number adds as left and as right operand."""
     embedding, weight = weights["embedding"], weights["hidden1.weight"].mT
     d = embedding.shape[-1]
     left = torch.baddbmm(weights["hidden1.bias"].mT, embedding, weight[:, :d])
@@ -86,7 +86,7 @@ def _tables(
 def _hidden1(weights: dict[str, Tensor], chosen: Pairs) -> Float[Tensor, "runs pairs hidden"]:
     """The first layer of every pair before its activation."""
     left, right = _tables(weights)
-    # Both tables one below the other: embedding_bag gathers and adds in one pass.
+    # Both tables are stacked, so that embedding_bag gathers and adds in one pass.
     tables = torch.cat([left.flatten(0, 1), right.flatten(0, 1)])
     summed = torch.nn.functional.embedding_bag(chosen.rows, tables, mode="sum")
     return summed.view(len(left), -1, left.shape[2])
@@ -101,7 +101,7 @@ def _activate(z: Tensor, activation: str) -> Tensor:
 
 
 def _back(gradient: Tensor, z: Tensor, activation: str) -> Tensor:
-    """Gradient before the activation, given that after it, in one pass."""
+    """Return the gradient before the activation from the gradient after it, in one pass."""
     if activation == "silu":
         return torch.ops.aten.silu_backward(gradient, z)
     return torch.ops.aten.threshold_backward(gradient, z, 0)
@@ -122,7 +122,7 @@ def forward(
     left: Float[Tensor, "*pairs d"],
     right: Float[Tensor, "*pairs d"],
 ) -> tuple[Float[Tensor, "*pairs hidden"], Float[Tensor, "*pairs p"]]:
-    """The second hidden layer before its activation, and the logits, of E_a and E_b."""
+    """Return the second hidden layer before its activation, and the logits, for E_a and E_b."""
 
     def layer(name: str, x: Tensor) -> Tensor:
         weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"][:, 0]
@@ -155,8 +155,8 @@ def gradients(weights: dict[str, Tensor], data: Data, out: dict[str, Tensor]) ->
 
     embedding, weight = weights["embedding"], weights["hidden1.weight"]
     runs, p, d = embedding.shape
-    # Sums over the pairs of each number, as left and as right operand: in a fixed order on every
-    # device, unlike index_add_.
+    # Sums over the pairs of each number, as left and as right operand. Unlike index_add_,
+    # embedding_bag adds in a fixed order on every device.
     summed = torch.nn.functional.embedding_bag(
         chosen.occurrences, back.flatten(0, 1), chosen.begins, mode="sum"
     )

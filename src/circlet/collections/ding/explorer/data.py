@@ -1,4 +1,4 @@
-"""Coefficients of the linear differential equations that the panel shows; the survivors' stop."""
+"""Explorer data of Ding et al.: coefficients of linear ODEs, and the stop "Survivors"."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ TABLES = ("ode_coefficients", "survival", "forecast")
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Matrices by run and method: a row per target, a column per source, of which 0 is constant."""
+    """Return matrices by run and method: a row per target, a column per source (0: constant)."""
     found: dict[str, Any] = {}
     if "ode_coefficients" in tables:
         rows = tables["ode_coefficients"]
@@ -24,7 +24,7 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
 
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
-    """The survivors of the run that moves most finely; of several, of that with the fewest.
+    """Return the stop "Survivors": the run with most frames; among equals, with fewest survivors.
 
     Runs with interventions, which may start with few circles, are left out.
     """
@@ -55,7 +55,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
 
 
 def _decided(forecast: pd.DataFrame | None, weight_decay: float) -> str:
-    """How much of survival is decided by step 10, in a sentence; empty if it was not forecast."""
+    """Return a sentence on how well signals up to step 10 predict survival; empty if unknown."""
     if forecast is None:
         return ""
     own = forecast[forecast["weight_decay"] == weight_decay].dropna(subset=["auc"])

@@ -17,7 +17,7 @@ TABLES = ("losses", "circle_counts")
 
 
 def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, label: str) -> None:
-    """Test loss of one run; the legend says with how many circles it ends."""
+    """Draw the test loss of one run; the legend gives its final number of circles."""
     if losses.empty:
         return
     line = losses[losses["step"] > 0].sort_values("step")
@@ -27,14 +27,14 @@ def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, l
 
 
 def draw(study: Study) -> Figure:
-    """Test loss, log-log: from all frequencies, from the strongest, from random ones."""
+    """Draw test losses, log-log, of runs from all frequencies, the strongest, or random ones."""
     losses = {role: parquet.read_table(study, "losses", role) for role in study.reproduce}
     counts = parquet.read_table(study, "circle_counts").set_index("run_id")
     columns = {"ablated_starts": "keep_strongest", "random_starts": "keep_random"}
     shown = {role: name for role, name in columns.items() if role in study.reproduce}
     if any(losses[role].empty for role in shown):
         return panels.nothing("no run from an ablated embedding")
-    # One base run; with it its ablated starts, which have its seed.
+    # One base run, and its ablated starts, which have the same seed.
     seed = min(losses[role]["seed"].min() for role in shown)
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3, sharey=True)
     for axes, (role, column) in zip(grid, shown.items(), strict=True):

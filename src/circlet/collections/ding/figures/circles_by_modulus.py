@@ -10,5 +10,5 @@ TABLES = ("outcome_summary",)
 
 
 def draw(study: Study) -> Figure:
-    """Against all moduli."""
+    """Draw the mean number of circles against the modulus."""
     return circles_by_size.against(study, {"moduli": ("p", "modulus p, prime or not")}, 5.2)

@@ -13,7 +13,7 @@ TABLES = ("outcome_summary",)
 
 
 def against(study: Study, swept: dict[str, tuple[str, str]], width: float) -> Figure:
-    """Means over runs with their 95 % intervals, by role: against a parameter, with its label."""
+    """Draw means over runs with 95 % intervals; ``swept`` has a parameter and its label by role."""
     shown = [role for role in swept if role in study.reproduce]
     figure, grid = panels.row(len(shown), width * len(shown), 3.1)
     for axes, role in zip(grid, shown, strict=True):
@@ -26,6 +26,6 @@ def against(study: Study, swept: dict[str, tuple[str, str]], width: float) -> Fi
 
 
 def draw(study: Study) -> Figure:
-    """Against the modulus and the dimension."""
+    """Draw the mean number of circles against the modulus and the dimension."""
     swept = {"primes": ("p", "modulus p"), "dimensions": ("d", "embedding dimension d")}
     return against(study, swept, 3.9)

@@ -14,7 +14,7 @@ TABLES = ("outcome_summary", "survival")
 
 
 def draw(study: Study) -> Figure:
-    """Left: mean and largest circularity against d; right: of dead and surviving circles."""
+    """Draw mean and largest circularity against d (left), and of dead and surviving circles."""
     summary = parquet.read_table(study, "outcome_summary", "dimensions")
     n_embeddings = summary.loc[summary["outcome"] == "max_circularity", "n_runs"].min()
     survival = parquet.read_table(study, "survival", "dimensions")

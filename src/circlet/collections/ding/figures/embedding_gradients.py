@@ -14,7 +14,7 @@ TABLES = ("trajectories",)
 
 
 def draw(study: Study) -> Figure:
-    """All steps, and steps 100 to 1000 alone."""
+    """Draw the gradient norms over all steps, and over steps 100 to 1000."""
     rows = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["gradient"])
     if rows.empty:
         return panels.nothing("no finished run with its gradients logged")

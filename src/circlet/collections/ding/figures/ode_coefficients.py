@@ -14,7 +14,7 @@ TABLES = ("ode_coefficients", "ode_fits")
 
 
 def draw(study: Study) -> Figure:
-    """A map per run: which frequency's signal moves which."""
+    """Draw the map of coefficients of each run."""
     coefficients, fits = (
         parquet.read_table(study, name, "trajectory").query("method == 'lasso'") for name in TABLES
     )

@@ -21,7 +21,7 @@ def draw(study: Study) -> Figure:
     if fits.empty:
         return panels.nothing("no run with enough steps to fit")
     figure, (left, middle, right) = panels.row(3, 9.4, 3.3)
-    worst = 1e3  # of the mean signal: beyond, a rollout is lost and where it ends means nothing
+    worst = 1e3  # times the mean signal: a rollout with a larger error is lost
     for method, label, colour in (
         ("least_squares", "least squares", style.BLUE),
         ("lasso", "Lasso", style.ORANGE),

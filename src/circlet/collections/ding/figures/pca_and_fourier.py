@@ -31,7 +31,7 @@ def draw(study: Study) -> Figure:
             if plane.empty:
                 axes.axis("off")
                 continue
-            # A step that joins neighbours: on a circle the lines follow it round.
+            # On a circle, numbers that differ by this step are neighbours.
             delta = plane["delta"].iloc[0]
             step = None if view == "pca" or delta != delta else int(delta)
             step = circle_panels.plane(axes, plane, step=step)

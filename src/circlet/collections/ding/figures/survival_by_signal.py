@@ -19,7 +19,7 @@ OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "di
 
 
 def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
-    """Left: a dot per embedding and frequency, with the line and r of their correlation."""
+    """Draw survival rates against initial signals: a dot per embedding and frequency; line, r."""
     axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
     title = f"{rates['embedding_seed'].nunique()} embeddings, {rates['n_runs'].min()} runs each"
     if np.ptp(rates["initial_signal"]) and np.ptp(rates["rate"]):
@@ -35,7 +35,7 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
 
 
 def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
-    """Middle: a line per embedding, over the factors."""
+    """Draw survival rates of scaled frequencies against the factor: a line per embedding."""
     for seed, line in rates.groupby("embedding_seed"):
         line = line.sort_values("deviation")
         axes.errorbar(
@@ -52,12 +52,12 @@ def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
 
 
 def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
-    """Right: first, second and any other frequency, over the ratio of the two."""
+    """Draw survival rates of the first, the second and any other frequency against the ratio."""
     colours = {"first": style.ORANGE, "second": style.BLUE, "revived": style.GREY}
     for name, colour in colours.items():
         label = "any other" if name == "revived" else name
         ends = rates[[f"{name}_low", f"{name}_high"]].T.to_numpy()
-        # Side by side, as the three often have the same rate.
+        # Shifted sideways, because the three rates are often equal.
         x = rates["ratio"] + 0.012 * (list(colours).index(name) - 1)
         spread = np.abs(ends - rates[name].to_numpy())
         axes.errorbar(x, rates[name], yerr=spread, color=colour, marker="o", markersize=3,
@@ -69,7 +69,7 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
 
 
 def draw(study: Study) -> Figure:
-    """A panel for each part that the study has."""
+    """Draw a panel for each part that the study has."""
     parts = {
         "initial_signals": ("survival_rates", found),
         "perturbation": ("perturbed_rates", scaled),

@@ -17,7 +17,7 @@ def written(weights: Arrays, examples: Arrays) -> Any:
 
 
 def formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; the first layer is the sum of two rows of tables (p, hidden) of all numbers."""
+    """Compute the same; the first layer is a sum of two rows of tables (p, hidden) of numbers."""
     (left, right), d = examples["pairs"].T, weights["embedding"].shape[1]
     weight = weights["hidden1.weight"]
     lefts = weights["embedding"] @ weight[:, :d].T + weights["hidden1.bias"][:, 0]

@@ -1,4 +1,4 @@
-"""What a run of embedding_mlp starts from: its weights and its pairs; and its kernel."""
+"""Initial weights, train pairs and kernel settings of a run of embedding_mlp."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def pairs(p: int) -> np.ndarray:
 
 
 def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
-    """Which pairs of one run are trained on, shape (p^2,), bool."""
+    """Return which pairs are train pairs of one run, (p^2,), bool."""
     n = parameters["p"] ** 2
     chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
     mask = np.zeros(n, dtype=bool)

@@ -26,7 +26,7 @@ SYSTEM = SystemSpec(
         6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)
     ),
     flops_per_second=110e9,
-    # What a run keeps, and holds at the height of a step: activations of all pairs. Both in values.
+    # Values that a run keeps, and values that it holds at the peak of a step (activations).
     weights=lambda p, d, hidden, **_: (
         p * d + hidden * (2 * d + 1) + hidden * (hidden + 1) + p * (hidden + 1)
     ),

@@ -34,7 +34,7 @@ COLUMNS = [
 
 
 def choices(circles: list[int]) -> list[list[int]]:
-    """The sets of circles that are kept; an empty set means that nothing is removed."""
+    """Return the sets of circles that are kept; an empty set means that nothing is removed."""
     return [[], *(list(c) for n in (1, 2, 3) for c in itertools.combinations(circles, n))]
 
 

@@ -1,8 +1,8 @@
 """Table ``ding_claims``: our values for Ding et al.'s claims.
 
 ``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
-initial embedding, a network or a split are dependent, so n counts those of which there are fewest.
-Intervals are at 95 %.
+initial embedding, a network or a split are dependent, so n counts the seeds of the kind with the
+fewest. Intervals are at 95 %.
 """
 
 import math
@@ -74,7 +74,7 @@ def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estima
 
 
 def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
-    """Survival rate at an initial signal, on the line of least squares of a run; mean over runs.
+    """Return the survival rate at x0 on the least-squares line of a run; mean over runs.
 
     The mean line of the runs of an embedding is the line through its survival rates.
     """
@@ -104,7 +104,7 @@ def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
 
 
 def _by_seed(losses: pd.DataFrame, above: pd.Series) -> Estimate:
-    """Mean loss of some rows divided by that of the others, geometric mean over seeds.
+    """Divide the mean loss of rows ``above`` by that of the others; geometric mean over seeds.
 
     The same seeds are trained at every dimension.
     """
@@ -113,14 +113,14 @@ def _by_seed(losses: pd.DataFrame, above: pd.Series) -> Estimate:
 
 
 def dip_at_p(losses: pd.DataFrame) -> Estimate:
-    """Last test loss of dimensions below p divided by that from p on, up to half of p away."""
+    """Divide the last test loss for d < p by that for d >= p, both at most p / 2 from p."""
     last = losses[losses["step"] == losses["step"].max()]
     near = last[(last["d"] - last["p"]).abs() <= last["p"] / 2]
     return _by_seed(near, near["d"] < near["p"])
 
 
 def double_descent(losses: pd.DataFrame) -> Estimate:
-    """Loss of dimensions between 20 and p divided by that of those up to 20, at step 10 000."""
+    """Divide the loss for 20 < d < p by that for d <= 20, at step 10 000."""
     last = losses[(losses["step"] == 10_000) & (losses["d"] < losses["p"])]
     return _by_seed(last, last["d"] > 20)
 
@@ -155,13 +155,13 @@ def always_first(survival: pd.DataFrame) -> Estimate:
 
 
 def revived(survival: pd.DataFrame) -> Estimate:
-    """Share of runs in which a frequency survives that began with no signal."""
+    """Return the share of runs in which a frequency without initial signal survives."""
     runs = outcomes(survival)
     return over_runs(runs["revived"], runs, 0, 1)
 
 
 def second_by_ratio(survival: pd.DataFrame) -> Estimate:
-    """Pearson r of the ratio and of whether the second survives."""
+    """Return Pearson's r of the ratio and the survival of the second frequency."""
     runs = outcomes(survival)
     return association.correlation_over_units(runs["ratio"], runs["second"], runs[fewest(runs)])
 
@@ -179,9 +179,9 @@ def lost(fits: pd.DataFrame) -> Estimate:
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
-    """Share of runs in which all frequencies have a final signal above 10: without decay - with.
+    """Return the share of runs whose final signals all exceed 10: without minus with weight decay.
 
-    With decay: weight decay 0.1 and more.
+    With weight decay: 0.1 and more.
     """
     survive = counts["n_circles_absolute"] == counts["n_frequencies"]
     without = survive[counts["weight_decay"] == 0]
@@ -191,7 +191,7 @@ def all_survive(counts: pd.DataFrame) -> Estimate:
 
 
 def rises(counts: pd.DataFrame, by: str, what: str = "n_circles") -> Estimate:
-    """Pearson r of a parameter and a quantity, over seeds: the same are at every value."""
+    """Return Pearson's r of a parameter and a quantity; the seeds are the same at every value."""
     return association.correlation_over_units(counts[by], counts[what], counts["seed"])
 
 
@@ -241,26 +241,26 @@ def _lasso_gap(fits: pd.DataFrame) -> Estimate:
 
 
 def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
-    """Mean over seeds, each of which is at every dimension, of a share of the fits of a method."""
+    """Return the mean over seeds of a share of a method's fits; each seed has every dimension."""
     of_method = _fits(fits, method)
     return stats.mean(of_method.groupby("seed")[column].mean()).within(-math.inf, 1)
 
 
 def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
-    """Mean number of circles of runs that start from a given number of the strongest."""
+    """Return the mean number of circles of runs that start from only the n strongest."""
     return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
 
 
 def analytic_error(fits: pd.DataFrame) -> Estimate:
-    """Error of the analytic solution divided by that of the rollout, of Lasso fits, over runs."""
+    """Divide the Lasso's analytic error by its rollout error; geometric mean over runs."""
     lasso = _fits(fits, "lasso")
     return stats.geometric_mean(lasso["analytic_error"] / lasso["rollout_error"])
 
 
 def collaborating(trajectories: pd.DataFrame) -> Estimate:
-    """Share of the pairs of circles with a Lasso coefficient that collaborate, mean over runs.
+    """Return the share of coupled pairs of frequencies that collaborate, mean over runs.
 
-    They do if the coefficients of each on the other add up to more than zero.
+    Coupled: a Lasso coefficient is not 0. Collaborate: both coefficients sum to more than 0.
     """
     shares = []
     for _, run in trajectories.dropna(subset="signal").groupby("run_id"):
@@ -275,8 +275,8 @@ def collaborating(trajectories: pd.DataFrame) -> Estimate:
 
 
 def spikes(loss: np.ndarray) -> int:
-    """How often a loss rises by the factor `_CYCLE`, and falls by it before and afterwards."""
-    found, is_falling, extreme = 0, False, -math.inf  # the highest since it rose, or the lowest
+    """Count how often a loss rises by the factor `_CYCLE` between two falls by that factor."""
+    found, is_falling, extreme = 0, False, -math.inf  # highest since a rise, lowest since a fall
     for value in loss:
         if is_falling and value >= _CYCLE * extreme:
             is_falling, extreme, found = False, value, found + 1
@@ -284,20 +284,20 @@ def spikes(loss: np.ndarray) -> int:
             is_falling, extreme = True, value
         else:
             extreme = min(extreme, value) if is_falling else max(extreme, value)
-    return found - (found > 0 and not is_falling)  # the last has not decayed yet
+    return found - (found > 0 and not is_falling)  # the last spike has not decayed yet
 
 
 def mean_spikes(losses: pd.DataFrame) -> Estimate:
-    """Number of spikes of the test loss, mean over seeds of that over their runs."""
+    """Return the number of spikes of the test loss: mean over each seed's runs, then over seeds."""
     by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
     counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
     return stats.mean_count(counts.groupby("seed").mean())
 
 
 def sooner(losses: pd.DataFrame) -> Estimate:
-    """Steps until the test loss is `_LEVEL`, from two circles divided by from all; over seeds.
+    """Divide the steps to a test loss of `_LEVEL` from two circles by those from all; over seeds.
 
-    Runs that do not get there count with their last step.
+    Runs that do not reach this loss count with their last step.
     """
     steps = losses["step"].where(losses["test_loss"] <= _LEVEL, losses["step"].max())
     circles = losses["keep_strongest"].fillna(0)
@@ -305,7 +305,7 @@ def sooner(losses: pd.DataFrame) -> Estimate:
     return stats.geometric_mean(first[2] / first[0])
 
 
-# Identifier, role, table of whose rows of that role the effect is made, effect.
+# Identifier, role, table, and effect as a function of the table's rows of that role.
 _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("circle_number", "initial_signals", "circle_counts", circles),
     ("frozen_dip", "frozen", "losses", dip_at_p),
@@ -314,7 +314,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("circles_rise_with_d", "dimensions", "circle_counts", lambda t: rises(t, "d")),
     ("signal_correlation", "initial_signals", "survival_rates", signal_correlation),
     ("signal_correlation_50", "initial_signals", "survival_rates",
-     lambda t: signal_correlation(t, 50)),  # runs per embedding, as behind figure 6 left
+     lambda t: signal_correlation(t, 50)),  # runs per embedding, as in figure 6 left
     ("line_at_86", "initial_signals", "survival", lambda t: line_at(t, 86)),
     ("line_at_95", "initial_signals", "survival", lambda t: line_at(t, 95)),
     ("scaled_up_survives", "perturbation", "survival", lambda t: scaled(t, above=True)),
@@ -361,7 +361,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per claim that the study can speak to."""
+    """Yield a row per claim whose role the study has."""
     for claim, role, name, effect in _CLAIMS:
         if role not in study.reproduce:
             continue

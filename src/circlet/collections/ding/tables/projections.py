@@ -1,8 +1,8 @@
 """Table ``projections``: embeddings in Fourier and principal planes (figures 2, 3).
 
-Figures 2 (right) and 3: the first finished run of ``trajectory``. Fourier planes are those of its
-strongest final circle, its strongest dead one and, at the last step, all that are drawn beside the
-first ten principal components.
+The run is the first finished one of ``trajectory``. Fourier planes are those of its strongest final
+circle and its strongest dead one; at the last step, those of the five strongest frequencies and of
+the strongest dead one.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def components(embedding: np.ndarray) -> np.ndarray:
 def _planes(
     embedding: np.ndarray, circles: pd.DataFrame, last: bool
 ) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
-    """Places of the tokens in every plane of a step, and what the plane is."""
+    """Yield the tokens' coordinates in each plane of a step, and columns that identify it."""
     alive, dead = circles[circles["survived"]], circles[~circles["survived"]]
     shown = pd.concat([circles.head(_PLANES) if last else alive.head(1), dead.head(1)])
     for circle in shown.drop_duplicates("frequency").itertuples():

@@ -1,10 +1,10 @@
 """Table ``survival_classifiers``: how well early features predict survival.
 
 The paper fits a linear support vector machine to four fifths of the (run, frequency) pairs and
-reports its accuracy on the rest. Pairs of one embedding are dependent, so here whole embeddings are
-held out in turn (whole runs, if all share one). Intervals are those of `shared_seeds`. Most circles
-die, so the table also has the accuracy of always answering "dies", and the area under the ROC
-curve, for which every constant answer is at chance.
+reports its accuracy on the rest. Pairs of one embedding are dependent, so we hold out whole
+embeddings in turn (whole runs, if all share one). Intervals are those of `shared_seeds`. Most
+circles die, so the table also has the accuracy of always answering "dies", and the area under the
+ROC curve, which is 0.5 for every constant answer.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ _FEATURES = {
     "circularity": ["circularity"],
     "signal_circularity": ["initial_signal", "circularity"],
 }
-_FEWEST = 10  # rows to fit
+_FEWEST = 10  # minimum number of rows to fit
 
 
 def machine():
@@ -68,7 +68,7 @@ def held_out_accuracy(
         return none
     try:
         answer = cross_val_predict(machine(), x, alive, groups=units, cv=GroupKFold(folds))
-    except ValueError:  # without some of the units none survive, or all do
+    except ValueError:  # in some fold none of the fitted frequencies survive, or all do
         return none
     right, usual = answer == alive, alive == (alive.mean() > 0.5)
     gain = 100.0 * (right.astype(int) - usual.astype(int))

@@ -1,4 +1,4 @@
-"""Coefficients of the laws that all runs of a setting share, for the page to go on with."""
+"""Coefficients of the laws that all runs of a setting share, for the explorer's predictions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ TABLES = ("shared_law_terms",)
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Laws by setting, "experiment/point", and by name: a dictionary for each window of steps."""
+    """Return laws by setting ("experiment/point") and name: a dictionary per window of steps."""
     found: dict[str, Any] = {}
     rows = tables.get("shared_law_terms", pd.DataFrame())
     keys = ["experiment", "point", "law", "first_step", "last_step"]

@@ -21,7 +21,7 @@ _LINES = {
 
 
 def draw(study: Study) -> Figure:
-    """One panel."""
+    """Draw mean circle counts against the modulus, with the fitted lines."""
     counts = parquet.read_table(study, "circle_counts", "circle_growth")
     models = parquet.read_table(study, "circle_growth", "circle_growth")
     if models.empty:

@@ -21,11 +21,11 @@ TABLES = ("forecast", "forecast_milestones")
 _TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by weight decay"}
 
 
-_GOOD = 0.95  # the area from which on the legend calls survival told
+_GOOD = 0.95  # the area from which on survival counts as predictable
 
 
 def _label(milestones: pd.DataFrame, decay: float) -> str:
-    """A weight decay, and from which step on survival is told."""
+    """Return a legend: a weight decay, and from which step on survival is predictable."""
     own = milestones[(milestones["weight_decay"] == decay) & (milestones["threshold"] == _GOOD)]
     step = own["step"].min()
     told = f"{_GOOD} from step {step:g}" if step == step else f"never {_GOOD}"

@@ -18,7 +18,7 @@ from circlet.study.plan import Study
 ROLES = ("network_forces",)
 TABLES = ("force_summary",)
 
-_FEWEST = 5  # runs: the interval of fewer fills the panel
+_FEWEST = 5  # runs at least: with fewer the interval fills the panel
 _COLOURS = {"circle": style.ORANGE, "grid": style.BLUE, "imperfect": style.GREEN}
 
 

@@ -19,7 +19,7 @@ TABLES = ("precision", "losses")
 
 _MOST = 4  # arithmetics in a panel
 
-# The exact ones may coincide: a broad line below, dashed ones above.
+# Exact arithmetics may coincide: a broad line below, dashed lines above.
 _STYLES = {
     "float64 exact": {"color": style.BLUE, "lw": 2.0},
     "float32 exact": {"color": style.GREEN, "lw": 0.8, "ls": "--"},
@@ -35,7 +35,7 @@ _STYLES = {
 def draw(study: Study) -> Figure:
     """Left: train loss of every run; right: circles of every seed in each arithmetic.
 
-    Where there are many, a row for the exact ones and one for the cancelling ones.
+    If there are many arithmetics, exact ones are in one row and cancelling ones in another.
     """
     runs = parquet.read_table(study, "precision")
     losses = parquet.read_table(study, "losses", "precision")

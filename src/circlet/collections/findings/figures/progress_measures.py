@@ -42,7 +42,7 @@ _MOST_SETTINGS = 8
 
 
 def _setting(point: Point, study: Study) -> str:
-    """What a point has of what its experiment sweeps, a line each."""
+    """Return a point's values of what its experiment sweeps, one per line."""
     varied = swept.swept(study.experiment(point.experiment))
     return "".join(
         f"{swept.words(one.name)} {swept.text(swept.value(point, one.name))}\n" for one in varied

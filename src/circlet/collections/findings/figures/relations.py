@@ -16,7 +16,7 @@ _MOST_POINTS = 4
 
 
 def draw(study: Study) -> Figure:
-    """A panel for each of the points at which most is expected, a row per relation."""
+    """Draw a panel for each of the points with the most expected relations, a row per relation."""
     relations = parquet.read_table(study, "relations", "survey")
     relations = relations[relations["size"].isna()]
     if relations.empty:

@@ -13,7 +13,7 @@ TABLES = ("seed_overlap",)
 
 
 def draw(study: Study) -> Figure:
-    """One panel, a row per combination of what is shared."""
+    """Draw a row per combination of shared seeds."""
     rows = parquet.read_table(study, "seed_overlap", "crossed_seeds").sort_values("jaccard")
     if rows.empty:
         return panels.nothing("no two finished runs")

@@ -29,7 +29,7 @@ _START = 50
 
 
 def draw(study: Study) -> Figure:
-    """What laws leave by window, survivors by start, and a run beside its prediction."""
+    """Draw residuals by window, agreement of survivors by start, and a run with its prediction."""
     laws = parquet.read_table(study, "shared_laws", "shared_law")
     rollouts = parquet.read_table(study, "shared_law_rollouts", "shared_law")
     path = parquet.read_table(study, "shared_law_paths", "shared_law")

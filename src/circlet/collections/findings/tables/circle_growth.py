@@ -37,7 +37,7 @@ _MODELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def left_out(x: np.ndarray, y: np.ndarray) -> float:
-    """Root mean square error of each mean y by the line through the others; x alike: their mean."""
+    """Return the RMS error of predicting each mean y by the line (or mean) of the others."""
     misses = []
     for i in range(len(x)):
         others = np.arange(len(x)) != i
@@ -47,7 +47,7 @@ def left_out(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def slope_ratio(x: np.ndarray, counts: pd.DataFrame) -> stats.Estimate:
-    """Slope of circles in x from the middle modulus on divided by that up to it, which is positive.
+    """Divide the slope of circles in x from the middle modulus on by that up to it; NaN unless > 0.
 
     The jackknife leaves out one seed at a time.
     """

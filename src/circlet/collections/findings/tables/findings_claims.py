@@ -1,6 +1,6 @@
 """Table ``findings_claims``: our values for the claims of docs/findings.md.
 
-Only values that are not a column of another table are here. ``claims.csv`` has the thresholds.
+It has only values that are not a column of another table. ``claims.csv`` has the thresholds.
 Intervals are at 95 %.
 """
 
@@ -37,29 +37,29 @@ COLUMNS = [
 
 
 def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
-    """The rows with some values."""
+    """Return the rows with given values of columns."""
     for name, value in where.items():
         frame = frame[frame[name] == value]
     return frame
 
 
 def _of(frame: pd.DataFrame, name: str, **where: object) -> Estimate:
-    """An estimate in the only row with some values, or none if there is no such row."""
+    """Return an estimate of the only row with given values; empty if there is no such row."""
     rows = _chosen(frame, where)
     return Estimate() if rows.empty else Estimate.of_row(rows.iloc[0], name)
 
 
 def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estimate:
-    """An estimate in the row of one kind minus that in the row of another; n is the smaller."""
+    """Subtract an estimate in the row ``less`` from that in the row ``more``; n is the smaller."""
     a, b = (_of(frame, name, **{by: kind}) for kind in (more, less))
     return contrasts.difference(a, b)._replace(n=min(a.n, b.n))
 
 
 def largest_by_name(pairs: pd.DataFrame) -> Estimate:
-    """Share of the mean field's residual that pair terms explain, beyond relabelled frequencies.
+    """Return the share of the mean field's residual that pair terms explain, beyond chance.
 
-    Of the terms and the window where it may be largest. Its interval is that of a test by
-    permutation turned around: as far about the gain as gains with names by chance go.
+    From the terms and the window with the largest upper bound. Chance is relabelled frequencies.
+    The half-width inverts the permutation test: it is the 97.5 % point of chance minus its mean.
     """
     half = pairs["chance_high"] - pairs["chance"]
     gain = pairs["gain"] - pairs["chance"]
@@ -78,9 +78,9 @@ def _quotient(a: Estimate, b: Estimate) -> Estimate:
 
 
 def beyond_persistence(laws: pd.DataFrame) -> Estimate:
-    """Share of the squares left by a multiple of the last change that the law `memory` explains.
+    """Return the share of the residual of the law `persistence` that the law `memory` explains.
 
-    In the window where it may be smallest.
+    From the window with the smallest lower bound.
     """
     of_memory = laws[laws["law"] == "memory"]
     return Estimate.of_row(
@@ -89,7 +89,7 @@ def beyond_persistence(laws: pd.DataFrame) -> Estimate:
 
 
 def strength_of_circles(coefficients: pd.DataFrame) -> Estimate:
-    """f_a of networks that end as circles divided by that of the better half of grids."""
+    """Divide f_a of networks that end as circles by that of grids (see ``network_forces``)."""
     return _quotient(*(_of(coefficients, "f_a", structure=kind) for kind in ("circle", "grid")))
 
 
@@ -107,7 +107,7 @@ def kept(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
 
 
 def kept_more(runs: pd.DataFrame, arithmetic: str) -> Estimate | None:
-    """The same minus what float32 with the usual gradient keeps, over starts."""
+    """Return `kept` minus the share that float32 with the usual gradient keeps, over starts."""
     usual, chosen = (_by_seed(runs, name) for name in ("float32 cancelling", arithmetic))
     if chosen is None or usual is None:
         return None
@@ -137,7 +137,7 @@ def sums(relations: pd.DataFrame) -> Estimate:
 
 _NETWORK = {"d": 2, "weight_decay": 1, "pairs": "train"}
 _Effect = Callable[[pd.DataFrame], Estimate | None]
-# Identifier, role, table, which rows of it that are of that role, effect; None: no such runs.
+# Identifier, role, table, values that select its rows of that role, effect (None: no such runs).
 _CLAIMS: list[tuple[str, str, str, Mapping[str, object], _Effect]] = [
     ("memory_adds_to_persistence", "shared_law", "shared_laws", {}, beyond_persistence),
     ("names_add_little", "shared_law", "shared_law_pairs", {"memory": False}, largest_by_name),
@@ -174,7 +174,7 @@ _CLAIMS: list[tuple[str, str, str, Mapping[str, object], _Effect]] = [
 
 
 def _counts(rows: pd.DataFrame, points: list[Point]) -> dict[str, int]:
-    """Finished and planned runs; of laws those that are scored, the second half of a point's."""
+    """Count finished and planned runs; for laws, those scored: the second half of each point."""
     if "n_runs" in rows:
         finished, planned = rows["n_runs"].max(), rows["n_planned"].max()
     elif "run_id" in rows:
@@ -186,7 +186,7 @@ def _counts(rows: pd.DataFrame, points: list[Point]) -> dict[str, int]:
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per claim that the study can speak to."""
+    """Yield a row per claim that the study's runs can answer."""
     for claim, role, name, where, effect in _CLAIMS:
         if role not in study.reproduce:
             continue

@@ -53,7 +53,7 @@ def nearest(steps: list[int], wanted: int) -> int:
 
 
 def features(wide: pd.DataFrame, step: int) -> np.ndarray:
-    """What is known at a logged step, (rows, 3).
+    """Return the features at a logged step, (rows, 3).
 
     ``wide`` are signals: a row per run and frequency with these as index, a column per logged step.
     """
@@ -67,7 +67,7 @@ def features(wide: pd.DataFrame, step: int) -> np.ndarray:
 
 
 def grid(points: list[Point]) -> list[int]:
-    """The logged steps that are forecast from: 0, and evenly in the logarithm to the end."""
+    """Return the logged steps of forecasts: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
     wanted = steps_of(Schedule(per_decade=6), last).tolist()

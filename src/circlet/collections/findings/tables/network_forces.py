@@ -60,10 +60,10 @@ _PAIRS = ("train", "all")
 
 
 def structure(runs: pd.DataFrame) -> pd.Series:
-    """Structure at the end of the runs of one point, from their rows of ``structures``.
+    """Return the final structure of each run of one point, from its rows of ``structures``.
 
-    Grids are told from imperfect ones by the median, as hardly any trained network has a grid
-    without imperfections.
+    Non-circles with at most the median number of imperfections are called grids, because hardly
+    any trained network has a grid without imperfections.
     """
     is_circle = runs["is_circle"].astype(bool)
     most = runs.loc[~is_circle, "imperfections"].median()
@@ -72,7 +72,7 @@ def structure(runs: pd.DataFrame) -> pd.Series:
 
 
 def gradients(block: Block, weights: dict[str, Tensor]) -> Float[Tensor, "2 runs p d"]:
-    """Gradients of all runs on the embedding, of the loss on the train pairs and on all pairs."""
+    """Return all runs' embedding gradients of the loss on train pairs and of that on all pairs."""
     point = block.point
     equations = load(point.system.equations)  # of another collection: no direct import
     seeds = [point.seeds(seed) for seed in block.seeds]
@@ -90,7 +90,7 @@ def gradients(block: Block, weights: dict[str, Tensor]) -> Float[Tensor, "2 runs
 def measured(
     gradient: Float[Tensor, "2 p d"], embedding: Float[Tensor, "p d"]
 ) -> Iterator[dict[str, float | str]]:
-    """The columns of one run and step, for the train pairs and for all."""
+    """Yield the columns of one run and step, for the train pairs and for all pairs."""
     labels = forces.labellings(len(embedding), _RELABELLED)
     positions = forces.placed(embedding)
     norms = (field.norm(dim=(1, 2)) for field in (forces.projected(gradient, positions), gradient))
@@ -113,7 +113,7 @@ def measured(
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per finished run, logged step, and pairs that the gradient is of."""
+    """Yield a row per finished run, logged step and set of pairs (train or all)."""
     ends = parquet.read_table(study, "structures", "network_forces").set_index("run_id")
     of_point = ends.index.str.rsplit("/", n=1).str[0]
     kinds = pd.concat([structure(runs) for _, runs in ends.groupby(of_point)]) if len(ends) else {}

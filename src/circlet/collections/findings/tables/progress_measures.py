@@ -61,7 +61,7 @@ def gradients(
     return found[0], found[1]
 
 
-# A network without any weight has no spectrum and no phases: NaN.
+# If all weights are 0, spectrum and phases are undefined: NaN.
 @np.errstate(invalid="ignore", divide="ignore")
 def measured(
     equations: Any,
@@ -103,7 +103,7 @@ def measured(
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per finished run and logged step; none of runs without the log."""
+    """Yield a row per finished run and logged step; runs without the log have no rows."""
     for block in study.blocks:
         point = block.point
         steps = point.steps_logged("parameters")

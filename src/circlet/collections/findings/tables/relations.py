@@ -32,11 +32,11 @@ COLUMNS = [
     *COUNTS,
 ]
 _DRAWS = 999
-_LEAST = 20  # runs of one size
+_LEAST = 20  # runs of one size, at least
 
 
 def two_sided(found: float, drawn: np.ndarray) -> float:
-    """Share of draws as far from their mean as what was found, which counts as one more draw."""
+    """Return the share of draws as far from their mean as ``found``, which counts as a draw."""
     center = drawn.mean()
     return float((1 + (np.abs(drawn - center) >= abs(found - center)).sum()) / (1 + len(drawn)))
 
@@ -60,7 +60,7 @@ def table(study: Study) -> Iterator[dict]:
         sets = survivor_sets.wide(rows, "survived").to_numpy(bool)
         signals = survivor_sets.wide(rows, "initial_signal").to_numpy(float)
         relations = survivor_sets.relations(point.parameters["p"])
-        # Counts of every run in every draw, so that sizes share the draws.
+        # All runs are drawn at once, so that sizes share the draws.
         drawn = {
             "random": [survivor_sets.random_sets(sets, stream) for _ in range(_DRAWS)],
             "rank": [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],

@@ -53,15 +53,15 @@ def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], float
 
 
 def error(parts: list[np.ndarray]) -> float:
-    """Standard error of a value, from its values without each level of each of some factors."""
+    """Return the jackknife's standard error; ``parts`` has values without each level, by factor."""
     return float(np.sqrt(sum(stats.jackknife_error(part) ** 2 for part in parts)))
 
 
 def table(study: Study) -> Iterator[dict]:
     """A row per combination of what two runs share.
 
-    Intervals leave out each seed of each kind in turn (jackknife), and add up the kinds. n counts
-    independent seeds: those of the kind with the fewest.
+    Intervals are from a jackknife that leaves out each seed in turn, with the variances of the
+    kinds added. n counts independent seeds: those of the kind with the fewest.
     """
     survival = parquet.read_table(study, "survival", "crossed_seeds")
     sets = survivor_sets.wide(survival, "survived")

@@ -43,7 +43,7 @@ def _scored(law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int
 
 
 def rescaled(law: shared_laws.Law, here: Point, there: Point) -> shared_laws.Law:
-    """The law of ``there``, rescaled to size, learning rate and weight decay of ``here``."""
+    """Rescale the law of ``there`` to the size, learning rate and weight decay of ``here``."""
     ours, theirs = (math.sqrt(q.parameters["p"] * q.parameters["d"]) for q in (here, there))
     size = theirs / ours
     rate = here.parameters["learning_rate"]

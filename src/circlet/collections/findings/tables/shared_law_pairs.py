@@ -33,7 +33,7 @@ COLUMNS = [
     *COUNTS,
 ]
 _PERMUTATIONS = 99
-_STEPS = 25  # of a window that are used: neighbouring steps are redundant
+_STEPS = 25  # steps of a window that are used: neighbouring steps are redundant
 
 
 def _self_sums(s: np.ndarray) -> np.ndarray:
@@ -44,17 +44,17 @@ def _self_sums(s: np.ndarray) -> np.ndarray:
 
 
 def ratios(s: np.ndarray) -> np.ndarray:
-    """The signal of every k / r, r = 2..n: a pair of frequencies for each ratio."""
+    """Return the signals of k / r for r = 2..n: a pair of frequencies for each ratio."""
     return shared_laws.ratio_terms(s)[..., 1:]
 
 
 def ratio_products(s: np.ndarray) -> np.ndarray:
-    """The same times the frequency's own, per mean signal."""
+    """Return `ratios` times the signal of k, divided by the mean signal."""
     return (s / s.mean(-1, keepdims=True))[..., None] * ratios(s)
 
 
 def doubles(s: np.ndarray) -> np.ndarray:
-    """Signals of k / 2 and of 2 k, and both times the frequency's own."""
+    """Return the signals of k / 2 and 2 k, and both times the signal of k over the mean."""
     every = shared_laws.ratio_terms(s)
     # 1 / 2 mod p is n + 1, which up to sign is n.
     own = (s / s.mean(-1, keepdims=True))[..., None]
@@ -63,7 +63,7 @@ def doubles(s: np.ndarray) -> np.ndarray:
 
 
 def triples(s: np.ndarray) -> np.ndarray:
-    """Products of two signals whose frequencies add up to k, summed; and times its own."""
+    """Return sum_(a + b = k) x_a x_b over the mean signal, and that times x_k over the mean."""
     m = s.mean(-1, keepdims=True)
     found = _self_sums(s) / m
     return np.stack([found, found * s / m], axis=-1)
@@ -78,9 +78,9 @@ _PAIRS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def gains(runs: list[tuple[np.ndarray, ...]], fitted: int, names: list[str]) -> dict[str, float]:
-    """Share of the squares that the mean field leaves which each set of terms explains.
+    """Return the share of the mean field's residual that each set of terms explains.
 
-    ``runs`` have signals, last changes and changes (steps, n); the first ``fitted`` are fitted.
+    ``runs`` have signals, last changes and changes (steps, n); those after ``fitted`` are scored.
     """
     base = shared_laws.mean_field(names)
 
@@ -99,7 +99,7 @@ def gains(runs: list[tuple[np.ndarray, ...]], fitted: int, names: list[str]) -> 
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per point of the role `shared_law`, window, terms, and memory or not."""
+    """Yield a row per point of the role `shared_law`, window, terms, with and without memory."""
     for point, fitted, scored in shared_laws.halves(study, "shared_law"):
         stream = np.random.default_rng(0)
         for window in shared_laws.windows(len(fitted[0]) - 1):

@@ -38,7 +38,7 @@ _LAWS = tuple(name for name in shared_laws.LAWS if name != "one_run")
 
 
 def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The largest signals of each run, a given number of them, (runs, n), bool."""
+    """Mark the ``counts`` largest signals of each run, (runs, n), bool."""
     rank = (-signals).argsort(axis=1).argsort(axis=1)
     return rank < counts[:, None]
 

@@ -32,7 +32,7 @@ def table(study: Study) -> Iterator[dict]:
             runs = fitted + scored
             for window in shared_laws.windows(len(fitted[0]) - 1):
                 for name in _LAWS:
-                    law = shared_laws.fit(name, fitted, window)  # its terms
+                    law = shared_laws.fit(name, fitted, window)  # only its terms are used
                     parts = [
                         shared_laws.sums(law.form, *shared_laws.inside(x, window)) for x in runs
                     ]

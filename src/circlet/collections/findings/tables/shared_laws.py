@@ -1,6 +1,6 @@
 """Table ``shared_laws``: how well laws of the signals predict their change per step.
 
-Fitted to the first half of the runs of a point and scored on the second, window by window.
+Laws are fitted to the first half of a point's runs and scored on the second, window by window.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
 
 
 def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, ...]:
-    """Squares of the changes of each frequency of a run that a law leaves, and all of them.
+    """Return the residual sum of squares of each frequency of a run, and two total sums.
 
-    All of them are about the mean of the run and the window.
+    The totals are about the mean change in the window, and about each frequency's mean change.
     """
     s, v, y = shared_laws.inside(x, window)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -56,7 +56,7 @@ def missed(
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per point, window and law; the last window is the whole."""
+    """Yield a row per point, window and law; the last window spans all steps."""
     for role in study.reproduce:
         for point, fitted, scored in shared_laws.halves(study, role):
             steps = len(fitted[0]) - 1

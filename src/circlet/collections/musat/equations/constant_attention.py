@@ -66,7 +66,7 @@ def forward(
     left: Float[Tensor, "*pairs d"],
     right: Float[Tensor, "*pairs d"],
 ) -> tuple[Float[Tensor, "*pairs hidden"], Float[Tensor, "*pairs p"]]:
-    """The hidden layer before its activation, and the logits, of E_a and E_b."""
+    """Return the hidden layer before its activation, and the logits, for E_a and E_b."""
     linear = torch.nn.functional.linear
     z = linear(left + right, weights["hidden.weight"], weights["hidden.bias"][:, 0])
     return z, linear(z.relu(), weights["output.weight"], weights["output.bias"][:, 0])

@@ -10,7 +10,7 @@ both particles of P the force
 where the class is (i + j) mod p; i = j gets it twice. Couples of different class are weighted
 down so that both kinds weigh the same in total (1/18 at p = 17). A step moves the particles along
 the total force and restores zero mean and constant standard deviation. The paper leaves the step
-size, the standard deviation and the meaning of "constant variance" open; the defaults are the
+where the class is (i + j) mod p; if i = j it acts twice. Couples of different class are weighted
 ones that reproduce its table 2 (docs/re_musat.md, "What the paper leaves open").
 """
 
@@ -41,7 +41,7 @@ class Couplings:
 
 def data(
     parameters: dict[str, Any],
-    seeds: list[Seeds],  # no part of it is random
+    seeds: list[Seeds],  # unused: no part of the data is random
     dtype: torch.dtype,
     device: torch.device,
 ) -> Couplings:

@@ -13,23 +13,23 @@ _PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")
 _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
 
 
-# Of the live network: seeds of the page, and what they end in after so many steps, as tests check.
+# Seeds that the page offers, and how the live network ends after `steps` steps, as tests check.
 _STARTS = {
     "a circle": {"seed": 0, "weight_decay": 1.5, "steps": 2000},
     "a grid": {"seed": 7, "weight_decay": 0.3, "steps": 2000},
     "overfitting": {"seed": 8, "weight_decay": 0.3, "steps": 2000},
 }
-# What a second live network may differ in, and its value there before a reader chooses another.
+# Settings in which a second live network may differ, and their values before a reader changes them.
 _KNOBS = {"weight_decay": 0, "learning_rate": 0.003, "seed": 1}
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Parameters of both, and how many weights the network has."""
+    """Return the parameters of particles and network, and the network's number of weights."""
     count = constant_attention.SYSTEM.weights
     assert count
     network = {name: constant_attention.SYSTEM.defaults[name] for name in _NETWORK}
     return {
-        # With an alignment at which most end as circles.
+        # At this alignment most particle systems end as circles.
         "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES} | {"f_a": 2.0},
         "network": network,
         "starts": _STARTS,
@@ -39,7 +39,7 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
 
 
 def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
-    """The run with an outcome that moves most finely; of several, the one nearest to perfect.
+    """Return the run with an outcome that has most frames; among equals, the most perfect one.
 
     Networks come before particles.
     """
@@ -53,7 +53,7 @@ def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
 
 
 def _most(structures: pd.DataFrame | None) -> str:
-    """At which weight decay most networks of the largest sweep end as circles, in a sentence."""
+    """Return a sentence on the weight decay with the most circles in the largest sweep."""
     if structures is None or "weight_decay" not in structures:
         return ""
     own = structures[(structures["system"] == "constant_attention") & (structures["d"] == 2)]
@@ -73,7 +73,7 @@ def _most(structures: pd.DataFrame | None) -> str:
 
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
-    """Noise and the circle that it becomes; a grid."""
+    """Return the stops of the tour: noise, the circle that it becomes, and a grid."""
     mine = played[played["system"].isin(["constant_attention", "particles"])]
     circle, grid = _best(mine, "circle"), _best(mine, "grid")
     first = grid if circle is None else circle

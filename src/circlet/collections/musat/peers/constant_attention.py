@@ -15,7 +15,7 @@ def written(weights: Arrays, examples: Arrays) -> Any:
 
 
 def formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; the sums E_a + E_b are a product with the incidence of numbers and pairs."""
+    """Compute the same; sums E_a + E_b are a product with the incidence of numbers in pairs."""
     x = weights["embedding"].T @ examples["incidence"]
     return columns(weights, "output", jax.nn.relu(columns(weights, "hidden", x)))
 

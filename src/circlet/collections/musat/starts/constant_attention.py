@@ -1,4 +1,4 @@
-"""What a run of constant_attention starts from: its weights and its pairs; and its kernel."""
+"""Initial weights, train pairs and kernel settings of a run of constant_attention."""
 
 import itertools
 from typing import Any
@@ -15,7 +15,7 @@ def pairs(p: int) -> np.ndarray:
 
 
 def train_mask(parameters: dict[str, Any], seeds: Seeds) -> np.ndarray:
-    """Which pairs of one run are trained on, shape (pairs,), bool."""
+    """Return which pairs are train pairs of one run, (pairs,), bool."""
     n = len(pairs(parameters["p"]))
     chosen = seeds.stream("data").permutation(n)[: int(parameters["train_fraction"] * n)]
     mask = np.zeros(n, dtype=bool)

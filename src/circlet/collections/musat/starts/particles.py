@@ -1,4 +1,4 @@
-"""What a run of particles starts from, and its kernel."""
+"""Initial positions and kernel settings of a run of particles."""
 
 from typing import Any
 

@@ -27,8 +27,8 @@ SYSTEM = SystemSpec(
         3 * train_fraction * p * (p + 1) * hidden * (p + d)
     ),
     flops_per_second=35e9,
-    # What a run keeps, and what it holds at the height of a step: activations of all pairs, and
-    # their incidence. Both in values.
+    # Values that a run keeps, and values that it holds at the peak of a step: activations of all
+    # pairs, and their incidence.
     weights=lambda p, d, hidden, **_: p * d + hidden * (d + 1) + p * (hidden + 1),
     activations=lambda p, d, hidden, **_: p * (p + 1) / 2 * (6 * p + 4 * hidden + 2 * d),
     # As many runs as fit into the second-level cache.

@@ -11,11 +11,11 @@ SYSTEM = SystemSpec(
     flops_per_step=lambda p, d, **_: 5 * (4 + d) * (p * (p + 1) // 2) ** 2,
     product_flops_per_step=lambda p, d, **_: 4 * d * (p * (p + 1) // 2) ** 2,
     flops_per_second=20e9,
-    # What a run keeps, and what it holds at the height of a step: the distances of all couples of
-    # pairs. Both in values.
+    # Values that a run keeps, and values that it holds at the peak of a step: the distances of all
+    # couples of pairs.
     weights=lambda p, d, **_: p * d,
-    # Measured: of what a step frees, pieces stay with the process. At p = 64 it took 660 to 1131
-    # MB, from one call to the next.
+    # Measured: the process keeps a part of the memory that a step frees. At p = 64 it took 660 to
+    # 1131 MB, varying from one call to the next.
     activations=lambda p, d, **_: (d + 36) * (p * (p + 1) / 2) ** 2,
     # As many runs as fit into the second-level cache, with all couples of pairs.
     cpu_batch=lambda p, **_: max(1, 2**18 // (p * (p + 1) // 2) ** 2),

@@ -61,6 +61,6 @@ def table(study: Study) -> Iterator[dict]:
     """A row per role and structure that occurs."""
     for role in study.reproduce:
         runs = nearest(parquet.read_table(study, "structures", role), _PARAMETER[role], 1)
-        runs = runs.astype({"is_circle": bool})  # of no runs, the type is unknown
+        runs = runs.astype({"is_circle": bool})  # without runs, the type is unknown
         for structure, row in choose(runs).items():
             yield {"role": role, "structure": structure, **row[_SAME]}

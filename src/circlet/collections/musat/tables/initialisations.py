@@ -6,11 +6,11 @@ judged together. From our runs with an initialisation many tables are drawn, eac
 as the paper. All cells but the number of circles use as many circles, and as many other networks,
 as the paper has, because the mean accuracy of two circles is noisier than that of twelve. Counts
 are compared on the angle scale with Anscombe's correction, correlations on Fisher's z. The distance
-of a table from the mean of the drawn ones is Mahalanobis'; p is the share of drawn tables that are
-as far away as the paper's. Our runs are a sample, too: each table is drawn from a bootstrap sample
-of them, so the covariance includes it. Holm's correction is for the number of initialisations; one
-is excluded if its corrected p is below 0.05. This excludes somewhat too readily: see the bound in
-its test.
+of a table from the mean of the drawn tables is Mahalanobis'; p is the share of drawn tables that
+are as far away as the paper's. Our runs are a sample, too: each table is drawn from a bootstrap
+sample of them, so the covariance includes our sampling error. Holm's correction is for the number
+of initialisations; an initialisation is excluded if its corrected p is below 0.05. This excludes
+somewhat too readily: see the bound in the test of this table.
 """
 
 import math
@@ -44,7 +44,7 @@ COLUMNS = [
 ]
 
 _CELLS = ("circles", "circle_accuracy", "non_circle_accuracy", "imperfections", "correlation")
-_RUNS = 100  # of the paper, at each weight decay
+_RUNS = 100  # runs of the paper, at each weight decay
 _DRAWS = 4000
 _FEWEST = 2  # circles whose mean accuracy is compared
 
@@ -52,7 +52,7 @@ _FEWEST = 2  # circles whose mean accuracy is compared
 def cells(
     n_circles: np.ndarray, of_circles: np.ndarray, accuracy: np.ndarray, imperfections: np.ndarray
 ) -> np.ndarray:
-    """The cells on their scales, (..., 5), of samples; NaN where there is none.
+    """Return the cells of samples on their scales, (..., 5); NaN where a cell is undefined.
 
     ``of_circles`` are accuracies of the circles, (..., circles), the other two arrays are of the
     other networks, (..., others). Accuracies are in per cent.
@@ -71,7 +71,7 @@ def cells(
 def drawn(
     structures: pd.DataFrame, count: int, stream: np.random.Generator, draws: int
 ) -> np.ndarray:
-    """Tables of the paper's size, (draws, cells), from a redrawn sample of the runs of a decay.
+    """Draw tables of the paper's size, (draws, cells), from bootstrap samples at a weight decay.
 
     ``count`` is how many of the paper's runs are circles.
     """
@@ -95,7 +95,7 @@ def drawn(
 
 
 def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float, int, float]:
-    """Deviation z of each cell, distance of the published table, its cells, and p.
+    """Return each cell's deviation z, the published table's distance, its number of cells, and p.
 
     ``tables`` are the drawn ones, (draws, cells), ``published`` the paper's, (cells,). Cells that
     are missing in the paper or in the drawn tables are left out.
@@ -103,7 +103,7 @@ def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float
     known = ~np.isnan(published) & np.isfinite(tables).all(0)
     mean, own = tables.mean(0), tables[:, known]
     spread = tables.std(0, ddof=1)
-    # If all counts are zero they have no spread; that of a sample's angle is used.
+    # If all counts are zero they have no spread; the spread of a sample's angle replaces it.
     counts = np.arange(len(mean)) % len(_CELLS) == 0
     spread[counts] = np.maximum(spread[counts], 1 / math.sqrt(_RUNS + 0.5))
     covariance = np.cov(own, rowvar=False)

@@ -61,7 +61,7 @@ def _ends(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> list[pd.Dat
 
 
 def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Estimate:
-    """Share of circles at the paper's largest value minus that at its least, in per cent."""
+    """Return the share of circles at the largest minus that at the smallest value, in per cent."""
     few, many = _ends(runs, by, values)
     shares = (*stats.counted(many["is_circle"]), *stats.counted(few["is_circle"]))
     found = contrasts.share_difference(*shares).times(100)
@@ -90,7 +90,7 @@ def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:
     return shrinkage(magnitudes.assign(ratio=ratio), "ratio")
 
 
-# Identifier, role, values of the swept parameter whose runs it is about, effect.
+# Identifier, role, values of the swept parameter that select the runs, effect.
 _CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estimate]]] = [
     ("circles_beat_others", "table1", _DECAYS, circles_beat_others),
     ("imperfections_hurt", "table1", _DECAYS, weakest_correlation),
@@ -99,7 +99,7 @@ _CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estima
     ("decay_mends_grids", "table1", (0.0, 1.0), fewer_imperfections),
     ("alignment_makes_circles", "table2", (0.5, 2.0),
      lambda t: more_circles(t, "f_a", _ALIGNMENTS)),
-    # Pairs of runs with the same seed, so those at one end are counted.
+    # Runs are paired by seed, so only those at one end are counted.
     ("decay_limits_weights", "weight_magnitudes", (1.0,),
      lambda t: shrinkage(t, "mean_abs_weight")),
     ("decay_limits_biases", "weight_magnitudes", (1.0,), lambda t: shrinkage(t, "mean_abs_bias")),
@@ -108,7 +108,7 @@ _CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estima
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per claim that the study can speak to."""
+    """Yield a row per claim whose role the study has."""
     for claim, role, values, effect in _CLAIMS:
         if role not in study.reproduce:
             continue

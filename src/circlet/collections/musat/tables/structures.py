@@ -49,7 +49,7 @@ def table(study: Study) -> Iterator[dict]:
     """Structure of every finished run at its last step."""
     for block in study.blocks:
         runs = log_frames.finished(block, "runs").set_index("run_id")
-        accuracy = runs.reindex(columns=["test_accuracy"])["test_accuracy"]  # none of particles
+        accuracy = runs.reindex(columns=["test_accuracy"])["test_accuracy"]  # particles have none
         last = log_frames.finished(block, "embeddings", [block.point.steps])
         for run_id, frame in last.groupby("run_id", sort=False):
             embedding = log_frames.vectors(frame).astype(float)

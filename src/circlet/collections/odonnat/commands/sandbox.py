@@ -10,7 +10,7 @@ HELP = "draw every layer of one run's transformer"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Its own arguments, beside those of every command."""
+    """Add the arguments of this command."""
     parser.add_argument("run", metavar="RUN_ID", help="as in the tables: experiment/point/s00000")
     parser.add_argument("--step", type=int, help="a logged step; default: the last")
     parser.add_argument(

@@ -30,7 +30,7 @@ from circlet.study.seeds import Seeds
 from circlet.systems import loss
 
 EVALUATED = 4
-EPS = 1e-5  # of the norms, outside of the root
+EPS = 1e-5  # added to the root mean square
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Sequences:
     # 0 where a token stands at a position, else minus infinity.
     absent: Float[Tensor, "runs p*length sequences"]
     target: Int[Tensor, "runs 1 sequences"]  # the class (x_1 + ... + x_k) mod p
-    kept: Float[Tensor, "runs d sequences"] | None = None  # dropout's factors
+    kept: Float[Tensor, "runs d sequences"] | None = None  # factors of dropout
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class Data:
     test: Sequences
     parameters: dict[str, Any]
     seeds: list[Seeds]
-    epoch: int = -1  # of the train set in its order, below
+    epoch: int = -1  # epoch whose order `shuffled` has
     shuffled: Sequences = field(init=False)
 
 
 def encode(
     tokens: np.ndarray, p: int, k: int, dtype: torch.dtype, device: torch.device
 ) -> Sequences:
-    """Sequences of tokens, (runs, sequences, length), as the network takes them."""
+    """Return tokens, (runs, sequences, length), as input of the network."""
     here = torch.as_tensor(tokens, device=device).mT[:, None]  # (runs, 1, length, sequences)
     values = torch.arange(p, device=device)[:, None, None]
     absent = torch.zeros(1, dtype=dtype, device=device).where(here == values, -torch.inf)
@@ -85,9 +85,9 @@ def data(
 
 
 def _shuffle(data: Data, number: int) -> None:
-    """Bring the train set in the order of an epoch.
+    """Bring the train set into the order of an epoch.
 
-    It depends on the run's seed and the number of the epoch alone, so that a run that resumes from
+    The order depends on the run's seed and the epoch's number alone, so a run that resumes from
     a checkpoint has nothing to restore.
     """
     train, kept, rate = data.train, None, data.parameters["dropout"]
@@ -104,11 +104,11 @@ def _shuffle(data: Data, number: int) -> None:
 
 
 def batch(data: Data, step: int) -> Batch | Data:
-    """The part of the train set that a step sees, the first being step 1."""
+    """Return the batch of a step; steps count from 1."""
     n, size = data.parameters["n_train"], data.parameters["batch_size"]
     number, at = divmod((step - 1) * size, -(-n // size) * size)
     if size == n and not data.parameters["dropout"]:
-        return data  # in any order
+        return data  # the order does not matter
     if number != data.epoch:
         _shuffle(data, number)
     whole, part = data.shuffled, slice(at, at + size)
@@ -123,7 +123,7 @@ def norm(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def _norm_back(gradient: Tensor, x: Tensor, divisor: Tensor, dim: int) -> Tensor:
-    """Gradient before the norm, given that after it."""
+    """Return the gradient before the norm from the gradient after it."""
     along = (gradient * x).mean(dim, keepdim=True) / (divisor.square() * (divisor - EPS))
     return gradient / divisor - x * along
 

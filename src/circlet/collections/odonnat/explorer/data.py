@@ -12,18 +12,18 @@ TABLES = ("heads", "spikes")
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Nothing, because its panels only draw logs."""
+    """Return nothing, because the panels only draw logs."""
     return {}
 
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
-    """As far as runs show them."""
+    """Return the stops that the played runs can show."""
     own = played[played["system"] == "sparse_transformer"]
     return [*_head(tables.get("heads"), own), *_spike(tables.get("spikes"), own)]
 
 
 def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
-    """The run that stands for the two phases in figures, else that of most plots with a head."""
+    """Return the run that shows the two phases in figures, else one with a head and most frames."""
     frames = played.set_index("run_id")["frames"]
     known = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
     known = known.dropna(subset=["structure_step"])
@@ -37,7 +37,7 @@ def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
 
 
 def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """A head at the end, and where it forms, if that is before the network fits."""
+    """Return the stops of a head: at the end, and where it forms if this is before the fit."""
     run = None if heads is None else _with_head(heads, played)
     if run is None:
         return []
@@ -58,7 +58,7 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
 
 
 def _sum(run: pd.Series) -> str:
-    """Of which sum the clusters of a head are."""
+    """Describe the sum that is the same within each cluster of a head."""
     if run["kind"] == "uniform":
         return "sum of their first tokens"
     k = int(run["k"])
@@ -69,7 +69,7 @@ def _sum(run: pd.Series) -> str:
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """The highest spike."""
+    """Return the stop of the highest spike."""
     if spikes is None:
         return []
     known = spikes[spikes["run_id"].isin(played["run_id"])]

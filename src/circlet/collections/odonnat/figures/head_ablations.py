@@ -35,7 +35,7 @@ _PARAMETERS = {
 
 
 def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
-    """Points of an ablation, with that of ``heads`` if it differs in nothing else."""
+    """Return rows of an ablation, and of ``heads`` if it differs only in the swept parameter."""
     x = _PARAMETERS[role][0]
     points = study.experiment(study.reproduce[role])
     shown = [point.key for point in points]
@@ -52,7 +52,7 @@ def _values(study: Study, role: str, summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _apart(point: Point, name: str) -> dict:
-    """All that decides about a point but one parameter."""
+    """Return what distinguishes a point, without one parameter."""
     epochs = point.steps / point.steps_per_epoch
     return point.parameters | {name: None, "epochs": epochs, "dtype": point.settings.dtype}
 

@@ -17,7 +17,7 @@ from circlet.study.plan import Study
 ROLES = ("heads",)
 TABLES = ("idealised_head",)
 
-_PLACES = {  # token and position of one of all that lie there
+_PLACES = {  # one token and position for all at its place
     (0, 0): "0 in the prefix",
     (1, 0): "1 in the prefix",
     (0, -1): "0, distractor",
@@ -26,7 +26,7 @@ _PLACES = {  # token and position of one of all that lie there
 
 
 def _places(axes: Axes, moment: Moment) -> None:
-    """Tokens and positions: as many names as places."""
+    """Draw pairs of token and position, one name per place."""
     xy = moment.view["pair_xy"]
     colours = style.labels(2)
     left, right, bottom, top = moment.view["pair_box"] * 1.25
@@ -39,7 +39,7 @@ def _places(axes: Axes, moment: Moment) -> None:
 
 
 def _query(axes: Axes, moment: Moment) -> None:
-    """The same, and where the query looks."""
+    """Draw the places, and the direction of the query."""
     _places(axes, moment)
     axes.annotate("", (0, 0.85), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3"})
     axes.text(0.08, 0.3, "query", fontsize=7, color="0.3")

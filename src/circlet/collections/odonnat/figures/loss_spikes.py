@@ -28,7 +28,7 @@ _AROUND = 20  # epochs on either side of a spike
 
 
 def _moves(axes: Axes, before: dict, after: dict, name: str) -> None:
-    """Arrows from the probes' places before to those after, not scaled."""
+    """Draw arrows from the probes' places before to those after, at their true length."""
     start, end = before[name], after[name]
     colours = np.array(style.labels(before["probability"].shape[1]))[before["label"].astype(int)]
     axes.quiver(
@@ -102,7 +102,7 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
-    """How many spikes have which cause."""
+    """Draw the number of spikes by cause."""
     counts = spikes["cause"].value_counts()
     names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
     axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)

@@ -36,13 +36,13 @@ def drawn(moment: Moment, title: str) -> tuple[Figure, list[Axes]]:
 
 
 def write(moment: Moment, title: str, path: Path) -> None:
-    """Write the panels of a network to a file, of the kind that its suffix says."""
+    """Write the panels of a network to a file; its suffix decides the format."""
     with mpl.rc_context(style.RC), files.atomic(path) as temporary:
         drawn(moment, title)[0].savefig(temporary)
 
 
 def draw(study: Study) -> Figure:
-    """The run that stands for the two phases, at its last step."""
+    """Draw the run that shows the two phases, at its last step."""
     snapshots = parquet.read_table(study, "snapshots", "heads")
     shown = snapshots[(snapshots["role"] == "two_phases") & (snapshots["moment"] == "last")]
     if shown.empty:

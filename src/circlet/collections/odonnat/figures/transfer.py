@@ -19,7 +19,7 @@ OPTIONAL_TABLES = ("interpolations", "losses")
 
 
 def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:
-    """Last test accuracies, a row of dots per group, and how many are solved."""
+    """Draw last test accuracies, a row of dots per group, with the number of solved runs."""
     stream = np.random.default_rng(0)
     for y, runs in enumerate(reversed(groups.values())):
         values, solved = runs["test_accuracy"], int(runs["success"].sum())
@@ -57,7 +57,7 @@ def _task(study: Study, role: str) -> str:
 
 
 def draw(study: Study) -> Figure:
-    """Left a transfer; middle the curriculum; right the line between its ends."""
+    """Draw a transfer (left), the curriculum (middle), and the line between its final weights."""
     heads, transfers = parquet.read_table(study, "heads"), parquet.read_table(study, "transfers")
     has = study.reproduce
     figure, (left, middle, right) = panels.row(3, 10.5, 3, width_ratios=[1.2, 1, 1])

@@ -10,7 +10,7 @@ from circlet.bench.peers import Arrays, Peer, columns, rows
 
 
 def sequence_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
-    """Train sequences (examples, length), which token is where, sums of the first k tokens."""
+    """Return train sequences (examples, length), one-hot tokens, sums of the first k tokens."""
     tokens, _ = own.sequences(parameters, seeds)
     target = tokens[:, : parameters["k"]].sum(1, dtype=np.int64) % parameters["p"]
     here = tokens[:, None] == np.arange(parameters["p"])[:, None]  # (examples, p, length)
@@ -36,7 +36,7 @@ def written(weights: Arrays, examples: Arrays) -> Any:
 
 
 def formulated(weights: Arrays, examples: Arrays) -> Any:
-    """The same; scores and values are tables of tokens and positions, (p, length)."""
+    """Compute the same; scores and values are tables of tokens and positions, (p, length)."""
     here = jnp.moveaxis(examples["here"], 0, 2)  # (p, length, examples)
     embedding = weights["embedding"]
     z = _norm(embedding[: len(here), None] + weights["position"], 2)

@@ -1,4 +1,4 @@
-"""What a run of sparse_transformer starts from: weights, sequences, orders; and its kernel."""
+"""Initial weights, sequences, batch orders and kernel settings of a run of sparse_transformer."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def sequences(parameters: dict[str, Any], seeds: Seeds) -> tuple[np.ndarray, np.
 def initial(parameters: dict[str, Any], seeds: Seeds) -> dict[str, np.ndarray]:
     """Parameters of one run at step 0, float64: weights (outputs, inputs), biases (outputs, 1).
 
-    Neurons are drawn one after the other, so that networks of different widths share the first.
+    Neurons are drawn one after the other, so networks of different widths share their first ones.
     """
     d, hidden = parameters["d"], parameters["hidden"]
     embedding, network = seeds.stream("embedding"), seeds.stream("network")
@@ -50,7 +50,7 @@ def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
 def epoch(
     parameters: dict[str, Any], seeds: Seeds, number: int
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """The order of the train set in an epoch, and which outputs of the MLP dropout keeps.
+    """Return the train set's order in an epoch, and which outputs of the MLP dropout keeps.
 
     Shapes (n_train,), and (d, n_train) of True and False, or None without dropout.
     """

@@ -14,8 +14,8 @@ SYSTEM = SystemSpec(
         Rule("batch_size <= n_train", lambda n_train, batch_size, **_: batch_size <= n_train),
     ),
     steps_per_epoch=lambda n_train, batch_size, **_: -(-n_train // batch_size),
-    # Scores, values and the layers of every sequence of a batch, forward, and twice that backward;
-    # of softmax and gelu a value costs as much as 20 and 40 operations of a product.
+    # Scores, values and the layers of every sequence of a batch, forward, and twice that backward.
+    # A value of softmax (gelu) costs as much as 20 (40) operations of a matrix product.
     flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
         6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)
     ),
@@ -26,8 +26,8 @@ SYSTEM = SystemSpec(
     weights=lambda d, length, vocabulary, hidden, bias, **_: (
         d * (vocabulary + length + 1 + d) + 2 * d * hidden + bias * (hidden + d)
     ),
-    # A step on the whole train set, and what stays of both sets. Of the hidden layer a step holds
-    # four arrays; gaps that such large arrays leave in memory have taken as much as five more.
+    # A step on the whole train set, and what is kept of both sets. A step holds four arrays of the
+    # hidden layer; gaps that such large arrays leave in memory have taken as much as five more.
     activations=lambda p, d, length, hidden, n_train, n_test, **_: (
         n_train * (6 * hidden + 4 * p * length + 6 * d) + (n_train + n_test) * p * length
     ),

@@ -1,6 +1,6 @@
 """Table ``heads``: clustering head and training phases of each run.
 
-What Odonnat et al. show in pictures is measured here; the definitions are ours (see ``clusters``).
+The table measures what Odonnat et al. show in pictures; definitions are ours (see ``clusters``).
 
 head_present
     for p = 2: at the last step the integer signature is legal and rho_integer < 0.05.
@@ -99,7 +99,7 @@ def kind(integers: np.ndarray, k: int) -> str:
 
 
 def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> dict[str, Tensor]:
-    """How much the distractors matter to every network, each (networks,).
+    """Return how much the distractors matter to each network, two measures (networks,).
 
     ``distractor_attention``: the mean attention to all distractors together.
     ``distractor_sensitivity``: the largest distance between the mean contributions alpha_t W_V z_t
@@ -109,7 +109,7 @@ def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -
     length = weights["position"].shape[1]
     _, _, score, value = system.tables(weights, p)
     alpha = torch.cat([system.attention(part, of.chosen) for part in score.split(32)])
-    share = alpha.mean(2).unflatten(1, (p, length))  # of all sequences
+    share = alpha.mean(2).unflatten(1, (p, length))  # mean over all sequences
     present = torch.isfinite(of.chosen.absent).to(share).mean(2).unflatten(1, (p, length))
     mean = (share / present)[..., None] * value.unflatten(1, (p, length))
     apart = torch.stack(
@@ -139,7 +139,7 @@ def structure_steps(
 ) -> list[tuple[int | None, int | None]]:
     """The step at which the head of each run of a block forms, and the last snapshot before.
 
-    None if it never forms; without snapshots both are None.
+    The step is None if the head never forms; without snapshots both are None.
     """
     runs = logged[0]["embedding"].shape[0]
     if len(steps) < _IN_A_ROW:
@@ -167,7 +167,7 @@ def overlap(parameters: dict, seeds) -> float:
 
 @torch.no_grad()
 def _block(block: Block) -> pd.DataFrame:
-    """All runs of a block, finished or not."""
+    """Measure all runs of a block with finite final weights, finished or not."""
     point = block.point
     p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
@@ -187,7 +187,7 @@ def _block(block: Block) -> pd.DataFrame:
     forms = structure_steps(logged, seen, of, p, k)
     train = system.data(point.parameters, seeds, torch.float32, torch.device("cpu")).train
     norms = system.embed(weights, train, p).norm(dim=1)
-    # Tokens of a larger modulus need not lie at equal distances: there a head may have no integers.
+    # For p > 2 tokens need not lie at equal distances, so a head may have no integers.
     told = clusters.is_head(found).numpy()
     present = told if p == 2 else [None] * block.count
     integers = found.integers.numpy()

@@ -55,7 +55,7 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> Iterator[dict]:
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per seed that both have finished, and place on the line."""
+    """Yield a row per place on the line, for each seed whose two runs have finished."""
     scratch = _ends(study, "curriculum_scratch")
     for seed, (block, end) in _ends(study, "curriculum").items():
         if seed in scratch:

@@ -1,7 +1,7 @@
 """Table ``odonnat_claims``: our values for the claims of Odonnat et al.'s paper and code.
 
-Their text has no table of success rates, and shows heads, phases and spikes only in pictures; the
-definitions here are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
+The paper's text has no table of success rates, and shows heads, phases and spikes only in pictures;
+our definitions are those of ``heads`` and ``spikes``. ``claims.csv`` has the values that the
 released code gives, and the thresholds of claims in words. Shares of runs are counts among n.
 Intervals are at 95 %, over runs: from order statistics for medians, Wilson's for counts.
 """
@@ -56,17 +56,17 @@ def successes(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def failures(runs: pd.DataFrame) -> pd.DataFrame:
-    """The others."""
+    """Return the runs with a last test accuracy of at most 0.98."""
     return runs[~runs["success"].astype(bool)]
 
 
 def held(holds: pd.Series) -> Estimate:
-    """How many of some runs something holds for."""
+    """Count the runs for which a condition holds."""
     return stats.count(*stats.counted(holds))
 
 
 def epochs(runs: pd.DataFrame, column: str) -> pd.Series:
-    """A column of steps in epochs; NaN where it never was."""
+    """Return a column of steps in epochs; NaN where the event never happened."""
     return runs[column].astype("Float64").astype(float) / runs["steps_per_epoch"]
 
 
@@ -97,7 +97,7 @@ def spikes_per_run(tables: dict[str, pd.DataFrame]) -> Estimate:
 
 
 def _of_runs(tables: dict[str, pd.DataFrame], ratios: pd.Series) -> Estimate:
-    """Geometric mean over the runs that have spikes of that over their spikes."""
+    """Return the geometric mean over the spikes of a run, then over runs with spikes."""
     logs = np.log(ratios.where(ratios > 0).astype(float))
     return stats.geometric_mean(np.exp(logs.groupby(tables["spikes"]["run_id"]).mean()))
 
@@ -111,13 +111,13 @@ def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
-    """A gain of the sequences that carry a spike divided by that in a quiet pair of steps."""
+    """Divide a gain of the sequences that carry a spike by that in a quiet pair of steps."""
     spikes = tables["spikes"]
     return _of_runs(tables, spikes[column] / spikes[f"{column}_quiet"])
 
 
 def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Rise of the sharpness in the ten logged steps before a spike, by that in ten quiet ones."""
+    """Divide the rise of sharpness in ten logged steps before a spike by that in ten quiet ones."""
     spikes = tables["spikes"]
     rise = spikes["sharpness"] / spikes["sharpness_earlier"]
     return _of_runs(tables, rise / (spikes["sharpness_earlier"] / spikes["sharpness_quiet"]))
@@ -159,7 +159,7 @@ def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:
 
 
 def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
-    """Share of successes with a curriculum minus that without, in points of per cent."""
+    """Return the share of successes with a curriculum minus that without, in percentage points."""
     one, other = helped > success.SOLVED, alone > success.SOLVED
     found = contrasts.share_difference(*stats.counted(one), *stats.counted(other)).times(100)
     return found._replace(n=min(len(one), len(other)))
@@ -177,7 +177,7 @@ def n_parameters(vocabulary: int) -> Estimate:
 
 
 def idealised(measure: str) -> Estimate:
-    """Of the hand-made head: its clusters' largest error, or the attention to distractors."""
+    """Return the hand-made head's largest error of a cluster, or its attention to distractors."""
     p, length, k = (layer_projections.IDEAL[name] for name in ("p", "length", "k"))
     weights = {name: torch.as_tensor(a)[None] for name, a in layer_projections.idealised().items()}
     of = clusters.probes(p, length, k)
@@ -197,14 +197,14 @@ def initial_states() -> pd.DataFrame:
 
 
 def at_start(claim: str) -> Estimate:
-    """Our median of what depends on the distribution of the initial weights alone."""
+    """Return our median of a quantity that depends on the initial distribution alone."""
     return Estimate.of_row(initial_states().loc[(claim, "circlet")], "median")
 
 
 Tables = dict[str, pd.DataFrame]
 """Rows of a role in the tables that a claim may need; all of ``transfers`` and the like."""
 
-# Identifier, role, effect of the tables' rows of that role.
+# Identifier, role, and effect as a function of `Tables`.
 _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("parameters_3", "heads", lambda t: n_parameters(3)),
     ("parameters_2", "heads", lambda t: n_parameters(2)),
@@ -269,8 +269,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
      lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
 ]  # fmt: skip
 
-# What a claim needs beside `heads` and `spikes` of its own role: rows of another role, or a table;
-# roles first.
+# Further roles and tables that a claim needs beside `heads` and `spikes` of its role; roles first.
 _NEEDS = {
     "gradients_at_drops": ("gradient_norms",),
     "initialisation_matters": ("seed_effects",),
@@ -281,8 +280,8 @@ _NEEDS = {
     "curriculum_barrier": ("curriculum_scratch", "interpolations"),
 }
 
-# Of `heads`, what needs the logs of every epoch; all else is of the ends of runs, and counts those
-# of `fresh_heads`, too.
+# Claims of the role `heads` that need logs of every epoch. Its other claims are about the ends of
+# runs, and count the runs of `fresh_heads`, too.
 _WHOLE_RUNS = (
     "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
     "phase_order", "phase_gap", "two_phases", "gradients_at_drops", "spikes_per_run",
@@ -298,12 +297,12 @@ def _roles(study: Study, claim: str, role: str) -> list[str]:
 
 
 def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
-    """Rows of a table about some roles."""
+    """Return the rows of a table that belong to some roles."""
     return pd.concat([parquet.read_table(study, name, role) for role in roles])
 
 
 def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
-    """What a claim is made of; none if the study lacks some of it."""
+    """Return the tables that a claim needs; None if the study lacks one."""
     found = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
     if found["spikes"].duplicated(["run_id", "step"]).any():
         raise LogError("table spikes: lists a spike twice")
@@ -312,13 +311,13 @@ def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
             found[need] = _rows(study, need, roles)
         elif need in study.reproduce:
             found[need] = parquet.read_table(study, "heads", need)
-        else:  # and without this role the tables that need it are not made, either
+        else:  # without this role, tables that need it are missing, too
             return None
     return found
 
 
 def table(study: Study) -> Iterator[dict]:
-    """A row per claim that the study can speak to."""
+    """Yield a row per claim whose role the study has."""
     for claim, role, effect in _CLAIMS:
         if role not in study.reproduce:
             continue

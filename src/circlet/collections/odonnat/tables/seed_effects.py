@@ -27,12 +27,12 @@ COLUMNS = [
     *COUNTS,
 ]
 
-# Runs differ in their own seed, which is that of both parts of the network.
+# A run's seed is both its embedding and its network seed, so one column stands for both.
 _FACTORS = {"initialisation": "embedding_seed", "data": "data_seed", "order": "order_seed"}
 
 
 def _noncentrality(statistic: float, within: int, left: int, quantile: float) -> float:
-    """The lambda under which an F is at a quantile; 0 if it is too small for any."""
+    """Return the lambda at which an F is at a quantile; 0 if F is too small for any lambda."""
 
     def excess(noncentrality: float) -> float:
         return float(ncf.cdf(statistic, within, left, noncentrality)) - quantile

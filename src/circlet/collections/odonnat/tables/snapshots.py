@@ -35,7 +35,7 @@ COLUMNS = [
 
 
 def exemplar(heads: pd.DataFrame) -> pd.Series | None:
-    """The run that shows the two phases; none if no run has them."""
+    """Return the run that shows the two phases; None if no run has them."""
     runs = heads[heads["success"].astype(bool)].dropna(subset=["structure_step", "fit_step"])
     gap = runs["fit_step"] - runs["structure_step"]
     ranked = runs.assign(gap=gap)[gap > 0].sort_values(["gap", "run_id"])
@@ -43,7 +43,7 @@ def exemplar(heads: pd.DataFrame) -> pd.Series | None:
 
 
 def moments(run: pd.Series, last: int) -> dict[str, int]:
-    """Steps that are shown of the run that stands for the two phases."""
+    """Return the steps shown of the run of the two phases, by moment."""
     structured, fitted = int(run["structure_step"]), int(run["fit_step"])
     return {
         "initial": 0,
@@ -58,7 +58,7 @@ def moments(run: pd.Series, last: int) -> dict[str, int]:
 def chosen(
     heads: pd.DataFrame, spikes: pd.DataFrame, last: int
 ) -> Iterator[tuple[str, str, str, int]]:
-    """Run, role, moment and step of every snapshot."""
+    """Yield run, role, moment and step of every snapshot."""
     run = exemplar(heads)
     if run is not None:
         for moment, step in moments(run, last).items():

@@ -2,9 +2,9 @@
 
 A spike begins at a logged step, more than ten logged steps after the fit, whose train loss is more
 than ten times the median of the ten before, and above 1e-4 nat. Such steps no more than ten apart
-are one spike, as the median of the later ones holds the earlier; counted one by one they would be
-nearly twice as many. It is attributed by hybrids of the networks just before and just after it
-began.
+are one spike, because medians of later steps include earlier ones; counted singly, spikes would be
+nearly twice as many. A spike is attributed by hybrids of the networks just before and just after
+it began.
 
 cause
     with the representation (embedding, position, query, value) from after and the MLP from before,
@@ -75,7 +75,7 @@ COLUMNS = [
 ]
 
 _WINDOW, _FACTOR, _LEAST = 10, 10.0, 1e-4
-_TOGETHER = 16  # spikes that are measured at once, for their memory
+_TOGETHER = 16  # spikes measured at once, to limit memory
 
 
 def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
@@ -99,7 +99,7 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
         return []
     fit = int(fitted.argmax())
     found = find(losses, fit)
-    ends = [fit - 1, *(j for _, j in found)]  # of what is not quiet, before each
+    ends = [fit - 1, *(j for _, j in found)]  # last index that is not quiet, before each spike
     return [
         {
             "step": int(steps[i]),
@@ -116,7 +116,7 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
 
 
 def _losses(weights: dict[str, Tensor], xi: Tensor, of: Tensor, target: Tensor) -> Tensor:
-    """Loss of every sequence, (runs, sequences): an MLP, and an unembedding ``of``, on xi."""
+    """Return each sequence's loss, (runs, sequences), from an MLP and unembedding ``of`` on xi."""
     logits = of @ (xi + system.mlp(weights, system.norm(xi, 1)[0]))
     return loss.cross_entropy(logits, target, 1)
 
@@ -145,7 +145,7 @@ def hybrids(
 
 @torch.enable_grad()
 def slopes(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> Tensor:
-    """Slope of the margin of the right class by norm(xi) through the MLP, (runs, sequences)."""
+    """Return the slope of the right class's margin in norm(xi) via the MLP, (runs, sequences)."""
     s = system.norm(xi, 1)[0].detach().requires_grad_()
     logits = weights["embedding"] @ (xi + system.mlp(weights, s))
     margin = logits.gather(1, target) - logits.scatter(1, target, -torch.inf).amax(1, keepdim=True)
@@ -156,7 +156,7 @@ def slopes(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> Tensor:
 def gains(
     before: dict[str, Tensor], after: dict[str, Tensor], chosen: system.Sequences, p: int
 ) -> dict[str, np.ndarray]:
-    """How much more than the median sequence those that carry the jump are amplified."""
+    """Return the gains of the sequences that carry a jump, relative to the median sequence."""
     target = chosen.target
     xi, later = (system.embed(weights, chosen, p) for weights in (before, after))
     rise = _losses(after, later, after["embedding"], target) - _losses(
@@ -177,14 +177,14 @@ def gains(
 
 
 def cause(representation: float, mlp: float) -> str:
-    """The groups of parameters that alone cause more than half of a jump."""
+    """Name the groups of parameters that alone cause more than half of a jump."""
     names = {(True, True): "both", (True, False): "representation", (False, True): "mlp"}
     return names.get((representation > 0.5, mlp > 0.5), "joint")
 
 
 @torch.no_grad()
 def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
-    """The spikes of a block with causes, where the networks at their beginning are logged."""
+    """Add causes to a block's spikes whose networks just before and at the start are logged."""
     logged = block.point.steps_logged("parameters")
     known = spikes[spikes["before"].isin(logged) & spikes["step"].isin(logged)]
     starts = range(0, len(known), _TOGETHER)
@@ -193,7 +193,7 @@ def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
-    """Measures of some spikes whose networks just before and where they begin are logged."""
+    """Measure spikes whose networks just before and at the beginning are logged."""
     logged = block.point.steps_logged("parameters")
     p = block.point.parameters["p"]
     moments = ["before", "step", "earlier", "quiet", "earliest"]
