@@ -121,7 +121,7 @@ def _characters(table: np.ndarray) -> np.ndarray:
     dimensions = found[:, 0].real
     exact = np.abs(dimensions - dimensions.round()).max() < 1e-6
     if not exact or (dimensions.round() ** 2).sum() != n:
-        raise ArithmeticError("the characters of this group could not be told apart")
+        raise ArithmeticError("the characters of this group could not be distinguished")
     return found
 
 

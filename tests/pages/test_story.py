@@ -160,7 +160,7 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     [(cause, [row])] = story.not_run(found).items()
     assert cause == "Verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
-    assert story.frozen(found) == "Of these, in the frozen study full_length: 1 deviates."
+    assert story.frozen(found) == "Verdicts in the frozen study full_length: 1 deviates."
     assert story.frozen(found.assign(frozen_tally="other")) == ""
 
 

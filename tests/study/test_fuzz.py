@@ -25,5 +25,5 @@ def test_every_config_is_a_plan_or_one_line(tmp_path, first):
         f"mutant {seed}: {wrong}\n{fuzz.mutant(seed).decode(errors='backslashreplace')[:5000]}"
         for seed, wrong in found[:5]
     )
-    # A mutant that is refused at its first key tests little: many must come as far as the points.
+    # A mutant that is refused at its first key tests little: many must reach the points.
     assert said[-1]["plans"] > CHUNK / 20

@@ -227,7 +227,7 @@ def test_figures_and_pages_by_snakemake(finished, project):
     assert project.would_run() == {}
     for path in made:
         if path.suffix == ".png":
-            # The layout is solved to rounding: a text may lie a hundredth of a pixel elsewhere,
+            # The layout is solved to rounding: a text may move by a hundredth of a pixel,
             # which changed 373 pixels by at most 3 of 255, and so the whole by 0.05.
             theirs, ours = (str(one.folder / path) for one in (finished, project))
             assert compare_images(theirs, ours, tol=0.1) is None

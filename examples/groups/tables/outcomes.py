@@ -21,7 +21,7 @@ COLUMNS = [
     column("fit_step", pa.int32(), "first logged step with a test accuracy above 0.99"),
     column("survivors", pa.string(), "nontrivial ones in the left embedding, by name"),
     column("n_survivors", pa.int32(), "their number"),
-    column("kernel", pa.int32(), "elements that no survivor tells from the identity"),
+    column("kernel", pa.int32(), "elements that no survivor distinguishes from the identity"),
     column("parts_agree", pa.bool_(), "the same survive in the left, the right and the output"),
 ]
 

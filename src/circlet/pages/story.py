@@ -198,7 +198,7 @@ def frozen(card: pd.DataFrame) -> str:
         return ""
     names = listed(list(dict.fromkeys(there["frozen_study"])))
     studies = f"the frozen {'study' if there['frozen_study'].nunique() == 1 else 'studies'} {names}"
-    return f"Of these, in {studies}: {claims.counted(there['frozen_verdict'])}."
+    return f"Verdicts in {studies}: {claims.counted(there['frozen_verdict'])}."
 
 
 def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:

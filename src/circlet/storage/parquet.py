@@ -104,7 +104,7 @@ def read_table(
     """Return rows of a table for the study's experiments, or that of ``role``; all columns or some.
 
     Raises LogError if the table is missing or damaged, or was made from another config, code or
-    tables than planned now, as far as the study knows the planned key (``Study.keys``).
+    tables than planned now, if the study knows the planned key (``Study.keys``).
     """
     found = read(study.table(name), study.keys.get(name))
     if "experiment" in found.column_names:

@@ -201,7 +201,7 @@ def scale(embedding: np.ndarray, frequency: int, factor: float) -> np.ndarray:
 
 
 def keep(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
-    """Remove all but some frequencies from an embedding (p, d); the mean is removed, too."""
+    """Keep only some frequencies of an embedding (p, d); the mean is removed, too."""
     return _component(embedding, frequencies)
 
 

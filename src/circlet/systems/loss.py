@@ -56,7 +56,7 @@ def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     counts. Arguments are as for ``logit_gradient``; the first dimension is the run.
     """
     above, loss = _above(logits, target, dim)
-    # The same as with argmax, but several times faster.
+    # Equal to argmax, but several times faster.
     classes = _classes(logits, dim)
     wrong = (above > 0).logical_or_((above == 0).logical_and_(classes < target)).any(dim)
     right = wrong.logical_not_().logical_and_(loss == loss)

@@ -63,7 +63,7 @@ class Recorder:
         self.point, self.metrics = point, tuple(point.system.metrics)
         self.seeds = np.asarray(seeds, dtype=np.int32)
         self._copies = _Copies()
-        self.kept: Kept = {kind: {} for kind in point.logs[1:]}  # all but the outcomes
+        self.kept: Kept = {kind: {} for kind in point.logs[1:]}  # all except the outcomes
         self.due: dict[int, list[str]] = {}  # kinds of logs by step
         for kind in self.kept:
             for step in point.steps_logged(kind):

@@ -210,7 +210,7 @@ class UserFunctions:
 
 
 def has_hooks(values: Tensor) -> bool:
-    """Return whether hooks change the gradient of a tensor, as far as this PyTorch shows them."""
+    """Return whether hooks change the gradient of a tensor, if this PyTorch shows them."""
     kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # no public attribute has them
     return any(getattr(values, kind, None) for kind in kinds)
 

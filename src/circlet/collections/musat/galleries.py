@@ -6,7 +6,7 @@ from circlet.collections.musat.tables import exemplars
 
 _EMBEDDINGS = range(10, 30)  # seeds
 _CLASSIFIERS = 14
-_PROJECTIONS = {3: 7, 4: 8}  # runs by dimension, as many as the paper shows
+_PROJECTIONS = {3: 7, 4: 8}  # number of runs by dimension, as in the paper
 
 
 def embeddings(runs: pd.DataFrame) -> list[str]:
@@ -25,5 +25,5 @@ def classifiers(structures: pd.DataFrame) -> list[str]:
 
 
 def projections(runs: pd.DataFrame, d: int) -> list[str]:
-    """Return the first runs by seed, as many as the paper shows in d dimensions."""
+    """Return the first runs by seed; the paper shows the same number in d dimensions."""
     return runs.sort_values("seed")["run_id"].head(_PROJECTIONS.get(d, 8)).tolist()

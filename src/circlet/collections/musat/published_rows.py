@@ -15,7 +15,7 @@ from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
-SAMPLE = column("sample", pa.string(), "first_100 (as many as the paper has) or all seeds")
+SAMPLE = column("sample", pa.string(), "first_100 (the number in the paper) or all seeds")
 
 STRUCTURE = [
     *estimate("circles", "runs that end as circles"),

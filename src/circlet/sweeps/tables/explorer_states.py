@@ -6,7 +6,7 @@ computes; ``signals`` of its frequencies; ``curves``: the metrics of its system,
 pair of numbers, and its probability; ``trained``, at step 0: which pairs these networks are trained
 on (1) and which are held out (0), if the equations have a ``train_mask``.
 `circlet.sweeps.explorer_budget` chooses runs and steps; the steps nearest to the moments of a run
-are added. Diverged runs are included as far as they are logged.
+are added. Diverged runs are included up to their last logged step.
 """
 
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ CONFIG = ("milestones",)
 COLUMNS = [RUN, SEED]
 
 Interval = tuple[np.ndarray, np.ndarray]
-"""Of every run, the last step before and the first after; NaN where there is none."""
+"""Last step before and first step after an event, for every run; NaN where there is none."""
 
 
 def columns(study: Study) -> list[pa.Field]:

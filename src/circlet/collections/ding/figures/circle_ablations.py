@@ -1,6 +1,5 @@
-"""Ding et al., figure 8. Loss on all pairs of a trained network when all but one, two or three of
-its surviving circles are removed from the embedding, against the training step. Each line keeps
-other circles.
+"""Ding et al., figure 8. Loss on all pairs of a trained network if its embedding keeps only one,
+two or three of the surviving circles, against the training step. Each line keeps other circles.
 """
 
 from matplotlib.figure import Figure

@@ -1,8 +1,8 @@
 """Table ``shared_law_rollouts``: survivors that a law predicts, per step that it starts from.
 
 The laws of successive windows are chained, starting from signals of runs that they were not fitted
-to. For comparison, `order` predicts that the strongest frequencies of that step survive, as many as
-do survive. No mean-field law without memory can do better, because it keeps the order of the
+to. For comparison, `order` predicts that the strongest frequencies of that step survive; it knows
+the number of survivors. No mean-field law without memory can do better, because it keeps the order of the
 signals.
 """
 

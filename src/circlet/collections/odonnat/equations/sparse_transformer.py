@@ -7,7 +7,7 @@ target (x_1 + ... + x_k) mod p of a sequence of ``length`` tokens, where norm(v)
 1e-5). One query q attends for all inputs, the unembedding is the embedding E, and xi, in R^d, is
 the sequence embedding.
 
-z_t depends on nothing but the token and its position, so value and score are tables over the p *
+z_t depends only on the token and its position, so value and score are tables over the p *
 length pairs of them, and the attention is a softmax over the pairs that occur in a sequence. Arrays
 of a block are feature-major, (runs, features, sequences): elementwise passes run along sequences.
 """

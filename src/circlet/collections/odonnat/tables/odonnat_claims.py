@@ -202,7 +202,7 @@ def at_start(claim: str) -> Estimate:
 
 
 Tables = dict[str, pd.DataFrame]
-"""Rows of a role in the tables that a claim may need; all of ``transfers`` and the like."""
+"""Tables that a claim may need, with the rows of its role."""
 
 # Identifier, role, and effect as a function of `Tables`.
 _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
