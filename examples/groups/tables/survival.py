@@ -18,9 +18,7 @@ COLUMNS = [
     column("representation", pa.string(), "dimension and letter; 1a is trivial"),
     column("dimension", pa.int32(), "d_rho, of each of a complex pair"),
     column("is_pair", pa.bool_(), "whether it stands for a complex pair"),
-    column(
-        "kernel", pa.int32(), "elements that it does not distinguish from the identity; 1: faithful"
-    ),
+    column("kernel", pa.int32(), "elements that it maps to the identity; 1: faithful"),
     column("cosets", pa.int32(), "the fewest cosets of a subgroup with a function in it"),
     *estimate("survived", "share of runs in which it survives", "0..1"),
     *estimate("relative", "mean of its relative signal at the last step"),

@@ -37,7 +37,7 @@ def restricted_and_excluded(
     """Return logits of only some frequencies k, and logits without them (Nanda et al., 5.1).
 
     From the two-dimensional Fourier transform over a and b, restricted logits keep the constant
-    and cos(2 pi k (a + b) / p) and sin(2 pi k (a + b) / p); the excluded logits have all except these
+    and cos(2 pi k (a + b) / p) and sin(2 pi k (a + b) / p); excluded logits have all except these
     waves, and keep the constant. Both are (p, p, p). A network that has generalised by these
     frequencies has a restricted loss as low as its loss, and a high excluded loss; one that has
     memorised has a high restricted loss, and an excluded loss as low as its train loss.

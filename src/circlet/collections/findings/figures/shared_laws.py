@@ -2,9 +2,9 @@
 Left: share of the squared change in a step that a law leaves (1 − R²), by window of steps. The law
 with 870 coefficients lets every frequency act on every other; the law with three is a · signal + b
 · mean + c. Middle: agreement of the survivors with those that a law predicts from a step on. Grey:
-the strongest signals of that step, the same number as the survivors; no law of signal and mean can do better.
-Right: signals of a run (lines), and the prediction of the law with three coefficients from step 50
-(dashed).
+the strongest signals of that step, in the number of survivors; no law of signal and mean can do
+better. Right: signals of a run (lines), and the prediction of the law with three coefficients from
+step 50 (dashed).
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 
 The laws of successive windows are chained, starting from signals of runs that they were not fitted
 to. For comparison, `order` predicts that the strongest frequencies of that step survive; it knows
-the number of survivors. No mean-field law without memory can do better, because it keeps the order of the
-signals.
+the number of survivors. No mean-field law without memory can do better, because it keeps the order
+of the signals.
 """
 
 from collections.abc import Iterator
