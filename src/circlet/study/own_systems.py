@@ -161,7 +161,7 @@ def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict
     where = f"{where}: table {outcome.table}"
     about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
     if system.name not in about:
-        raise ConfigError(f"{where}: has no run of {system.name}, which is not in its SYSTEMS")
+        raise ConfigError(f"{where}: has no runs of {system.name}; add this name to its SYSTEMS")
     known = columns_of(outcome.table, tables[outcome.table], system)
     if not known:
         return
