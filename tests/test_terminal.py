@@ -21,7 +21,7 @@ from conftest import (
 from circlet import cli, terminal
 from circlet.analysis import claims
 from circlet.errors import ConfigError, LogError
-from circlet.pages import report, summary
+from circlet.pages import experiments, report, summary
 from circlet.storage import parquet, progress, provenance, schema
 from circlet.study import fingerprint, measured, planning, registry, targets
 from circlet.sweeps.tables import scorecard
@@ -161,7 +161,7 @@ def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monke
 
 def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
     (point,) = planning.plan(config(parameters={"weight_decay": 0})).points
-    assert report._setting([point])["setting"].endswith("5 steps of AdamW")
+    assert experiments._setting([point])["setting"].endswith("5 steps of AdamW")
 
 
 def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):

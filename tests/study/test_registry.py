@@ -349,7 +349,7 @@ LOOKED_UP = {
     "an outcome of points": (
         outcome('"mean", "outcome_summary", "estimate"'), "outcome_summary: has no row per run; "),
     "an outcome of another system": (
-        outcome('"count", "circle_counts", "n_circles"'), "circle_counts: has no run of mine.d"),
+        outcome('"count", "circle_counts", "n_circles"'), "circle_counts: has no runs of mine.d"),
     "an outcome of a role": (
         outcome('"mean", "losses", "test_loss"'), "has only runs with a role; an "),
     "a share above one": (

@@ -22,14 +22,12 @@ from markupsafe import Markup, escape
 from circlet import pages, terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import AGREES, NOT_RUN
-from circlet.pages import story
+from circlet.pages import experiments, story, trends
 from circlet.storage import files, parquet
-from circlet.study import claims_file, contributions, cost, measured, plots, targets
+from circlet.study import claims_file, contributions, measured, plots, targets
 from circlet.study.plan import Study
-from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
-from circlet.systems.spec import SHARE, SystemSpec
 
 DATA = ("report.html",)
 OPTIONAL_TABLES = (
@@ -37,14 +35,12 @@ OPTIONAL_TABLES = (
 )  # fmt: skip
 FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "frozen.csv", "captions")
 
-OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 ABOUT = (
     "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",
     "terms",
 )  # fmt: skip
 TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
-MOST = 8  # most values of a parameter to list
 WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # words in names of figures
 
 
@@ -84,94 +80,6 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "counts": claims.counts(judged),
         "watched": watched,
     }
-
-
-def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the headings and rows of the table of points of each experiment."""
-    by_experiment = {}
-    for name, of_experiment in table.groupby("experiment"):
-        headings = {"runs": "runs"}
-        rows: dict[str, dict[str, str]] = {}
-        for row in of_experiment.to_dict("records"):
-            unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
-            headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
-            cells = rows.setdefault(row["point"], {"point": row["point"]})
-            most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
-            cells["runs"] = f"{most} of {row['n_planned']}"
-            cells[f"of {row['outcome']}"] = _cell(row)
-        by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
-    return by_experiment
-
-
-def _cell(row: dict[str, Any]) -> str:
-    """Return an outcome of a point with its interval, an end of which may be unknown."""
-    center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
-    if pd.isna(row["low"]) != pd.isna(row["high"]):
-        return f"{center} [{low}, {high}]"
-    possible = story.RANGES.get(row["unit"])
-    return f"{center} {story.interval(row['low'], row['high'], possible)}".rstrip()
-
-
-def _values(values: list[Any]) -> str:
-    """Return the different values of a parameter as text; of many, the first two and the last."""
-    different = dict.fromkeys(values)
-    words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
-    if len(words) <= MOST:
-        return ", ".join(words)
-    return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
-
-
-def _optimizer(point: Point) -> str:
-    """Return the name of a point's optimiser."""
-    name = point.parameters.get("optimizer", "adamw")
-    return OPTIMIZERS.get(name, name)
-
-
-def _setting(points: list[Point]) -> dict[str, Any]:
-    """Return an experiment's setting: parameters off their defaults, steps, number of weights."""
-    system = points[0].system
-    values = {name: [point.parameters[name] for point in points] for name in system.parameters}
-    others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
-    parts = [f"{name} = {_values(used)}" for name, used in others.items() if name != "optimizer"]
-    acts = {k: None for point in points for k in point.keys if k not in system.parameters}
-    parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
-    steps = f"{_values([point.steps for point in points])} steps"
-    if system.is_trained:
-        steps += f" of {_values([_optimizer(point) for point in points])}"
-    weights = sorted({int(cost.weights(point)) for point in points})
-    ends = dict.fromkeys((weights[0], weights[-1]))
-    return {
-        "setting": "; ".join([*parts, steps]),
-        "weights": " to ".join(map(str, ends)) if system.is_trained else "",
-    }
-
-
-def _system(system: SystemSpec) -> dict[str, str]:
-    """Return the description and the default parameters of a system."""
-    usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
-    about = contributions.description(system)
-    return {"name": system.name, "about": about, "usual": "; ".join(usual)}
-
-
-def _experiments(study: Study, runs: pd.DataFrame, summaries: dict[str, Any]) -> list[dict]:
-    """Return each experiment's runs and setting, and the summary of its points, if any."""
-    rows = []
-    for name, settings in study.config.experiments.items():
-        here = runs[runs["experiment"] == name]
-        rows.append(
-            {
-                "name": name,
-                "system": settings.system,
-                "planned": sum(point.count for point in study.experiment(name)),
-                "finished": int((here["status"] == "finished").sum()),
-                "unfinished": int((here["status"] != "finished").sum()),
-                "hours": float(here["seconds"].sum()) / 3600,
-                "device": ", ".join(sorted(here["device"].unique())),
-                "points": summaries.get(name),
-                **_setting(study.experiment(name)),
-            }
-        )
-    return rows
 
 
 def _time(hours: float) -> str:
@@ -329,7 +237,7 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
         section["lead"] = _lead(section)
     return {
         "sections": _without_repeats(sorted((s for s in sections if _says(s)), key=_is_empty)),
-        "trends": story.trends(study, tables.effects, tables.summary),
+        "trends": trends.sentences(study, tables.effects, tables.summary),
         "plots": [
             {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}
             for p in plots.of(study)
@@ -346,8 +254,8 @@ def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
     results = Path(study.results.name) if frozen else study.results  # the folder's name alone
     config = json.loads(study.json) | {"results": str(results)}
     return {
-        "systems": [_system(study.known[name]) for name in study.systems],
-        "experiments": _experiments(study, tables.runs, _points(tables.summary)),
+        "systems": [experiments.system(study.known[name]) for name in study.systems],
+        "experiments": experiments.rows(study, tables.runs, tables.summary),
         "has_parents": any(point.parent for point in study.points),
         "provenance": tables.provenance.to_dict("records"),
         "versions": tables.provenance["versions"].drop_duplicates(),

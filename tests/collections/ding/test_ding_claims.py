@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from circlet.analysis import association
 from circlet.analysis.claims import read
-from circlet.collections.ding import ode
+from circlet.collections.ding import ablated_starts, ode
 from circlet.collections.ding.moduli import scatter_ratio
 from circlet.collections.ding.shared_seeds import SEEDS, over_runs
 from circlet.collections.ding.tables import ding_claims as claims
@@ -177,7 +177,7 @@ def test_the_sentence_about_two_frequencies_names_the_ratios():
         i["construct"]["ratio"] for i in study.config.experiments["construction"].interventions
     ]
     below = [f"{ratio:g}" for ratio in ratios if ratio < 1]
-    named = f"({', '.join(below[:-1])} and {below[-1]} in ours)"
+    named = f"of {', '.join(below[:-1])} and {below[-1]})"
     assert named in rows.loc["ding_first_survives", "statement"]
 
 
@@ -271,7 +271,7 @@ def test_combined_runs_that_are_all_alike_have_an_interval():
     ],
 )
 def test_spikes_rise_and_fall_by_a_factor(loss, n):
-    assert claims.spikes(np.array(loss)) == n
+    assert ablated_starts.spikes(np.array(loss)) == n
 
 
 def test_spikes_are_counted_by_run_and_averaged_by_seed():
@@ -281,7 +281,7 @@ def test_spikes_are_counted_by_run_and_averaged_by_seed():
          for step, loss in enumerate(curve)],
         columns=["run_id", "seed", "step", "test_loss"],
     ).iloc[::-1]  # fmt: skip
-    found = claims.mean_spikes(frame)
+    found = ablated_starts.mean_spikes(frame)
     assert (found.value, found.n) == (0.75, 2)
 
 
@@ -293,7 +293,7 @@ def test_runs_that_never_reach_the_loss_count_with_their_last_step():
         for step in (0, 1, 100, 200, 400, 1000)
     ]
     frame = pd.DataFrame(rows, columns=["seed", "keep_strongest", "step", "test_loss"])
-    found = claims.sooner(frame)
+    found = ablated_starts.sooner(frame)
     assert (found.value, found.n) == (pytest.approx(math.sqrt(100 / 200 * 1000 / 400)), 2)
 
 

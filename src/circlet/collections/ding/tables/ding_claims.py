@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.ding import moduli, ode, survivors
+from circlet.collections.ding import ablated_starts, moduli, ode, survivors
 from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
@@ -39,8 +39,6 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("survival", "circle_counts")
 OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "survival_rates", "trajectories")
-_LEVEL = 1e-7  # nat; the paper's test loss of two circles
-_CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
@@ -246,11 +244,6 @@ def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
     return stats.mean(of_method.groupby("seed")[column].mean()).within(-math.inf, 1)
 
 
-def _strongest(counts: pd.DataFrame, n: int) -> Estimate:
-    """Return the mean number of circles of runs that start from only the n strongest."""
-    return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
-
-
 def analytic_error(fits: pd.DataFrame) -> Estimate:
     """Divide the Lasso's analytic error by its rollout error; geometric mean over runs."""
     lasso = _fits(fits, "lasso")
@@ -272,37 +265,6 @@ def collaborating(trajectories: pd.DataFrame) -> Estimate:
         has_any = ((effects != 0) | (effects.T != 0))[pairs]
         shares.append(((effects + effects.T)[pairs] > 0)[has_any].mean())
     return stats.bounded_mean(shares, 0, 1)
-
-
-def spikes(loss: np.ndarray) -> int:
-    """Count how often a loss rises by the factor `_CYCLE` between two falls by that factor."""
-    found, is_falling, extreme = 0, False, -math.inf  # highest since a rise, lowest since a fall
-    for value in loss:
-        if is_falling and value >= _CYCLE * extreme:
-            is_falling, extreme, found = False, value, found + 1
-        elif not is_falling and _CYCLE * value <= extreme:
-            is_falling, extreme = True, value
-        else:
-            extreme = min(extreme, value) if is_falling else max(extreme, value)
-    return found - (found > 0 and not is_falling)  # the last spike has not decayed yet
-
-
-def mean_spikes(losses: pd.DataFrame) -> Estimate:
-    """Return the number of spikes of the test loss: mean over each seed's runs, then over seeds."""
-    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
-    counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
-    return stats.mean_count(counts.groupby("seed").mean())
-
-
-def sooner(losses: pd.DataFrame) -> Estimate:
-    """Divide the steps to a test loss of `_LEVEL` from two circles by those from all; over seeds.
-
-    Runs that do not reach this loss count with their last step.
-    """
-    steps = losses["step"].where(losses["test_loss"] <= _LEVEL, losses["step"].max())
-    circles = losses["keep_strongest"].fillna(0)
-    first = steps.groupby([losses["seed"], circles]).min().unstack().reindex(columns=[0, 2])
-    return stats.geometric_mean(first[2] / first[0])
 
 
 # Identifier, role, table, and effect as a function of the table's rows of that role.
@@ -345,14 +307,16 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("circularity_rises_with_d", "dimensions", "circle_counts",
      lambda t: rises(t, "d", "mean_circularity")),
     ("circularity_helps", "initial_signals", "survival", lambda t: run_auc(t, "circularity")),
-    ("one_start_revives", "ablated_starts", "circle_counts", lambda t: _strongest(t, 1)),
-    ("two_strongest_suffice", "ablated_starts", "circle_counts", lambda t: _strongest(t, 2)),
+    ("one_start_revives", "ablated_starts", "circle_counts",
+     lambda t: ablated_starts.strongest(t, 1)),
+    ("two_strongest_suffice", "ablated_starts", "circle_counts",
+     lambda t: ablated_starts.strongest(t, 2)),
     ("random_starts_revive", "random_starts", "circle_counts",
      lambda t: stats.mean_count(t.groupby("seed")["n_circles"].mean())),
-    ("two_strongest_are_sooner", "ablated_starts", "losses", sooner),
+    ("two_strongest_are_sooner", "ablated_starts", "losses", ablated_starts.sooner),
     ("one_start_spikes", "ablated_starts", "losses",
-     lambda t: mean_spikes(t[t["keep_strongest"] == 1])),
-    ("random_starts_spike", "random_starts", "losses", mean_spikes),
+     lambda t: ablated_starts.mean_spikes(t[t["keep_strongest"] == 1])),
+    ("random_starts_spike", "random_starts", "losses", ablated_starts.mean_spikes),
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),

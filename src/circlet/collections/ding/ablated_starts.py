@@ -1,0 +1,48 @@
+"""Claims on runs that start from some of their circles alone (Ding et al., figure 12)."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
+
+LEVEL = 1e-7  # nat; the paper's test loss of two circles
+CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
+
+
+def strongest(counts: pd.DataFrame, n: int) -> Estimate:
+    """Return the mean number of circles of runs that start from only the n strongest."""
+    return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
+
+
+def spikes(loss: np.ndarray) -> int:
+    """Count how often a loss rises by the factor `CYCLE` between two falls by that factor."""
+    found, is_falling, extreme = 0, False, -math.inf  # highest since a rise, lowest since a fall
+    for value in loss:
+        if is_falling and value >= CYCLE * extreme:
+            is_falling, extreme, found = False, value, found + 1
+        elif not is_falling and CYCLE * value <= extreme:
+            is_falling, extreme = True, value
+        else:
+            extreme = min(extreme, value) if is_falling else max(extreme, value)
+    return found - (found > 0 and not is_falling)  # the last spike has not decayed yet
+
+
+def mean_spikes(losses: pd.DataFrame) -> Estimate:
+    """Return the number of spikes of the test loss: mean over each seed's runs, then over seeds."""
+    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
+    counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
+    return stats.mean_count(counts.groupby("seed").mean())
+
+
+def sooner(losses: pd.DataFrame) -> Estimate:
+    """Divide the steps to a test loss of `LEVEL` from two circles by those from all; over seeds.
+
+    Runs that do not reach this loss count with their last step.
+    """
+    steps = losses["step"].where(losses["test_loss"] <= LEVEL, losses["step"].max())
+    circles = losses["keep_strongest"].fillna(0)
+    first = steps.groupby([losses["seed"], circles]).min().unstack().reindex(columns=[0, 2])
+    return stats.geometric_mean(first[2] / first[0])

@@ -1,0 +1,103 @@
+"""The systems and experiments of a study, for its report: parameters, runs, results of points."""
+
+from typing import Any
+
+import pandas as pd
+
+from circlet.pages import story
+from circlet.study import contributions, cost
+from circlet.study.plan import Study
+from circlet.study.points import Point
+from circlet.systems.spec import SHARE, SystemSpec
+
+OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
+MOST = 8  # most values of a parameter to list
+
+
+def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the headings and rows of the table of points of each experiment."""
+    by_experiment = {}
+    for name, of_experiment in table.groupby("experiment"):
+        headings = {"runs": "runs"}
+        rows: dict[str, dict[str, str]] = {}
+        for row in of_experiment.to_dict("records"):
+            unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
+            headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
+            cells = rows.setdefault(row["point"], {"point": row["point"]})
+            most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
+            cells["runs"] = f"{most} of {row['n_planned']}"
+            cells[f"of {row['outcome']}"] = _cell(row)
+        by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
+    return by_experiment
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """Return an outcome of a point with its interval, an end of which may be unknown."""
+    center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
+    if pd.isna(row["low"]) != pd.isna(row["high"]):
+        return f"{center} [{low}, {high}]"
+    possible = story.RANGES.get(row["unit"])
+    return f"{center} {story.interval(row['low'], row['high'], possible)}".rstrip()
+
+
+def _values(values: list[Any]) -> str:
+    """Return the different values of a parameter as text; of many, the first two and the last."""
+    different = dict.fromkeys(values)
+    words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
+    if len(words) <= MOST:
+        return ", ".join(words)
+    return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
+
+
+def _optimizer(point: Point) -> str:
+    """Return the name of a point's optimiser."""
+    name = point.parameters.get("optimizer", "adamw")
+    return OPTIMIZERS.get(name, name)
+
+
+def _setting(points: list[Point]) -> dict[str, Any]:
+    """Return an experiment's setting: parameters off their defaults, steps, number of weights."""
+    system = points[0].system
+    values = {name: [point.parameters[name] for point in points] for name in system.parameters}
+    others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
+    parts = [f"{name} = {_values(used)}" for name, used in others.items() if name != "optimizer"]
+    acts = {k: None for point in points for k in point.keys if k not in system.parameters}
+    parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
+    steps = f"{_values([point.steps for point in points])} steps"
+    if system.is_trained:
+        steps += f" of {_values([_optimizer(point) for point in points])}"
+    weights = sorted({int(cost.weights(point)) for point in points})
+    ends = dict.fromkeys((weights[0], weights[-1]))
+    return {
+        "setting": "; ".join([*parts, steps]),
+        "weights": " to ".join(map(str, ends)) if system.is_trained else "",
+    }
+
+
+def system(system: SystemSpec) -> dict[str, str]:
+    """Return the description and the default parameters of a system."""
+    usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
+    about = contributions.description(system)
+    return {"name": system.name, "about": about, "usual": "; ".join(usual)}
+
+
+def rows(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
+    """Return each experiment's runs and setting, and the summary of its points, if any."""
+    summaries = _points(summary)
+    found = []
+    for name, settings in study.config.experiments.items():
+        here = runs[runs["experiment"] == name]
+        found.append(
+            {
+                "name": name,
+                "system": settings.system,
+                "planned": sum(point.count for point in study.experiment(name)),
+                "finished": int((here["status"] == "finished").sum()),
+                "unfinished": int((here["status"] != "finished").sum()),
+                "hours": float(here["seconds"].sum()) / 3600,
+                "device": ", ".join(sorted(here["device"].unique())),
+                "points": summaries.get(name),
+                **_setting(study.experiment(name)),
+            }
+        )
+    return found

@@ -1,0 +1,136 @@
+"""Sentences of a report on what each experiment shows: how outcomes change with its sweep."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from circlet.pages.story import interval, number
+from circlet.study import plots
+from circlet.study.plan import Study
+from circlet.study.swept import Swept, swept, words
+from circlet.systems.spec import SHARE
+
+MOST = 3  # most outcomes named for an experiment
+
+
+class _Ends(NamedTuple):
+    """Estimates of an outcome at both ends of a sweep, and the extremes between them.
+
+    ``highest`` and ``lowest`` have the value of the parameter as text; None if no interval
+    excludes the estimates at both ends.
+    """
+
+    first: float
+    last: float
+    highest: tuple[float, str] | None
+    lowest: tuple[float, str] | None
+
+
+def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
+    """Return sentences on the results of each experiment that has a plot, by experiment.
+
+    For a parameter with an order: which outcomes rise and fall with it, the clearest first; for one
+    with words: the changes from its first value. If nothing is swept: the estimates.
+    """
+    found = {}
+    drawn = {plot.experiment for plot in plots.of(study)}
+    for name, settings in study.config.experiments.items():
+        if drawn and name not in drawn:
+            continue
+        points = study.experiment(name)
+        own = effects[effects["experiment"] == name]
+        parameters = swept(points)
+        shares = {one.name for one in study.outcomes(settings.system) if one.kind == "share"}
+        here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
+        ends = {}
+        if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
+            places = here["point"].map(parameters[0].places(points))
+            ends = _ends(here.assign(place=places), parameters[0])
+        said = [
+            sentence
+            for parameter in parameters
+            for sentence in _of(parameter, own[own["parameter"] == parameter.name], shares, ends)
+        ]
+        if not parameters and len(points) == 1:
+            said = [s for row in here.to_dict("records") if (s := _estimate(row, shares))][:MOST]
+            said = [f"{'; '.join(said)}."] if said else []
+        if said:
+            found[name] = said
+        elif len(own):
+            found[name] = ["no outcome clearly changes with what is swept."]
+    return found
+
+
+def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
+    """Return the estimates at both ends of a sweep, for each outcome that has them."""
+    found = {}
+    last = len(parameter.values) - 1
+    for outcome, rows in here.dropna(subset=["estimate"]).groupby("outcome"):
+        line = rows.set_index("place")
+        if not {0, last} <= set(line.index):
+            continue
+        first, end = line.loc[[0, last], "estimate"]
+        above = line[line["low"] > max(first, end)]["estimate"]
+        below = line[line["high"] < min(first, end)]["estimate"]
+        highest = (above.max(), parameter.texts[above.idxmax()]) if len(above) else None
+        lowest = (below.min(), parameter.texts[below.idxmin()]) if len(below) else None
+        found[outcome] = _Ends(first, end, highest, lowest)
+    return found
+
+
+def _of(
+    parameter: Swept,
+    effects: pd.DataFrame,
+    shares: set[str],
+    ends: dict[str, _Ends],
+) -> Iterator[str]:
+    """Yield a sentence on what a parameter changes; for words, one per value except the first."""
+    if parameter.is_words:
+        for per, own in effects.groupby("per", sort=False):
+            clear = own[own["change_low"] * own["change_high"] > 0]
+            parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
+            unknown = own[own["change"].isna()].head(MOST).to_dict("records")
+            # A frozen table may be older than the column of notes.
+            parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
+            if parts:
+                first, other = per.split(" to ", 1)
+                yield f"{words(parameter.name)} {other} instead of {first}: {'; '.join(parts)}."
+        return
+    clear = effects[effects["rho_low"] * effects["rho_high"] > 0]
+    clear = clear.sort_values("rho", key=lambda rho: -rho.abs(), kind="stable")
+    if len(clear):
+        rows = clear.head(MOST).to_dict("records")
+        most = "; ".join(_by(row, "rho", shares, ends.get(row["outcome"])) for row in rows)
+        span = f"{parameter.texts[0]} to {parameter.texts[-1]}"
+        yield f"{words(parameter.name)} {span}: {most}."
+
+
+def _by(
+    row: dict[str, Any],
+    name: str,
+    shares: set[str],
+    ends: _Ends | None = None,
+) -> str:
+    """Return an outcome and its change, with the values at both ends if these agree in sign."""
+    what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
+    amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
+    if name == "change":
+        return f"{what} {'+' if row[name] > 0 else ''}{amount}"
+    said = "rises" if row[name] > 0 else "falls"
+    if ends and (ends.last - ends.first) * row[name] > 0:
+        said += f" from {number(ends.first)} to {number(ends.last)}"
+        word, inner = ("highest", ends.highest) if row[name] > 0 else ("lowest", ends.lowest)
+        said += f", {word}, {number(inner[0])}, at {inner[1]}" if inner else ""
+    return f"{what} {said} (ρ = {amount})"
+
+
+def _estimate(row: dict[str, Any], shares: set[str]) -> str:
+    """Return an outcome over the runs of a point, as text."""
+    if math.isnan(row["estimate"]):
+        return ""
+    unit = "" if row["unit"] == SHARE else f" {row['unit']}".rstrip()
+    unit = " of runs" if row["outcome"] in shares else unit
+    ends = interval(row["low"], row["high"])
+    return f"{row['label']}: {number(row['estimate'])}{unit} {ends}".rstrip()
