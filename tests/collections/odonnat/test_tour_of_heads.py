@@ -11,9 +11,10 @@ from circlet.collections.odonnat.explorer import data
     [
         ("uniform", [1, 1, 1, 0, 0], "sum of their first tokens"),
         ("signed", [1, -1, 3, 0, 0],
-         "weighted sum of their tokens (weights 1, −1, 3 of the first tokens)"),
+         "weighted sum of their tokens (weights: 1, −1, 3 for the first 3 tokens)"),
         ("distractor", [1, 1, 1, 0, 2],
-         "weighted sum of their tokens (weights 1, 1, 1 of the first tokens and 2 of token 5)"),
+         "weighted sum of their tokens "
+         "(weights: 1, 1, 1 for the first 3 tokens and 2 for token 5)"),
     ],
 )  # fmt: skip
 def test_it_says_of_which_sum_the_clusters_are(kind, integers, said):

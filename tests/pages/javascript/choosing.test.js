@@ -69,7 +69,7 @@ test("a point is named by what is swept, numbers first", () => {
 
 test("the outcomes of a point have the interval of the one that colours", () => {
   const words = "circle (2 of 3); grid (1 of 3)";
-  const measured = "; share 0.667 [0.2 … 0.94], n = 3";
+  const measured = "; share 0.667 (95 % interval 0.2 … 0.94), n = 3";
   assert.equal(outcomesOf(POINT, "is_circle", "share"), words + measured);
   assert.equal(outcomesOf(POINT, "other", ""), words);
   assert.equal(shareOf(5, [5, 10, null]), 0.5);

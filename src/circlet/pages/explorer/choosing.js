@@ -78,6 +78,7 @@ export async function choosePoint(state, point, { runId, step, sameSeed } = {}) 
   if (before?.system !== point.system) chooseSystem(state);
   offer(state);
   chooseRun(state, run, arrays, sameSeed ? stepOfOthers(state) : step, Boolean(runId));
+  if (!sameSeed) showTraining();
   return true;
 }
 
@@ -110,7 +111,12 @@ export async function change(/** @type {State} */ state, /** @type {Run} */ run)
   const arrays = await ask(state, state.point, run);
   if (!arrays) return;
   chooseRun(state, run, arrays, stepOfOthers(state));
-  const training = byId("training"); // on a phone it is above the list
+  showTraining();
+}
+
+/** Scroll back to the training if it is out of sight, as on a phone, where it is above the lists. */
+function showTraining() {
+  const training = byId("training");
   if (training.getBoundingClientRect().bottom < 0) training.scrollIntoView();
 }
 

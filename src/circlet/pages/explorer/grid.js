@@ -34,7 +34,8 @@ export function outcomesOf(/** @type {Point} */ { estimates, outcomes }, name, l
   const total = outcomes.reduce((before, [, count]) => before + count, 0);
   const counted = outcomes.map(([outcome, count]) => `${outcome} (${count} of ${total})`);
   const [estimate, low, high, n] = estimates[name] ?? [];
-  const interval = typeof low === "number" ? ` [${rounded(low)} … ${rounded(high)}]` : "";
+  const interval =
+    typeof low === "number" ? ` (95 % interval ${rounded(low)} … ${rounded(high)})` : "";
   const measured = n ? `; ${label} ${rounded(estimate)}${interval}, n = ${n}` : "";
   return `${counted.join("; ")}${measured}`;
 }
@@ -59,7 +60,7 @@ export function offerPoints(/** @type {State} */ state) {
   const labels = Object.entries(outcomes).map(([name, { label }]) => [name, label]);
   if (!(state.colour in outcomes)) state.colour = labels[0]?.[0] ?? "";
   options("colour", labels, state.colour);
-  byId("colour").closest("label").hidden = labels.length < 2;
+  byId("colour").closest("label").hidden = labels.length < 2 || pointsOf(state).length < 2;
   draw(state);
 }
 

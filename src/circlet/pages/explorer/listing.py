@@ -158,13 +158,15 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     trainings = shown.count("training")
     ends = shown.count("end") + trainings
     most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
+    if trainings == n_runs:
+        return f"You can replay the training of all {n_runs} runs, in at most {most} steps each."
     return (
         f"This page lists {len(shown)} of {n_runs} runs and shows the final state of {ends}. You "
         f"can replay the training of {trainings}, in at most {most} steps per log (fewer for large "
         "networks), including those nearest to notable events. If space allows, every setting has "
         "at least one replay; the rest is divided evenly among systems and settings. Runs in "
         "figures and the best of each setting come first, then the first seed with each outcome, "
-        "then the second, and so on. Values are rounded to 1/32767 of the largest."
+        "then the second, and so on."
     )
 
 

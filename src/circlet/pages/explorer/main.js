@@ -55,7 +55,9 @@ for (const section of document.querySelectorAll("section[id^=live]")) {
 for (const link of document.querySelectorAll("a[href^='#']")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    byId(link.getAttribute("href").slice(1)).focus();
+    const target = byId(link.getAttribute("href").slice(1));
+    target.focus({ preventScroll: true }); // which would centre a tall section
+    target.scrollIntoView();
   });
 }
 

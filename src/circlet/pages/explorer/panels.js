@@ -194,7 +194,7 @@ const TITLE = 15; // letters that fit beside one of several axes
 /** Colours and dashes of curves by their label: the first two as everywhere, train and test. */
 function lineOf(label, labels) {
   const rank = labels.indexOf(label);
-  const color = [FIRST, SECOND][rank] ?? classColours(Math.max(6, labels.length))(rank);
+  const color = classColours(rank < 2 ? 2 : Math.max(6, labels.length))(rank);
   return { color, width: 2, dash: rank === 1 ? "6px,3px" : "solid" };
 }
 
@@ -292,9 +292,9 @@ export const panels = {
   embedding: {
     title: "Embedding",
     help:
-      "Where the network places each number. Lines join numbers that differ by a fixed step: the " +
-      "step with the shortest lines at the end of training. The lines follow a circle or the rows " +
-      "of a grid.",
+      "Where the network places each number. Lines, if any, join numbers that differ by a fixed " +
+      "step: the step with the shortest lines at the end of training. They follow a circle or the " +
+      "rows of a grid.",
     make: embeddingPanel,
   },
   signals: {

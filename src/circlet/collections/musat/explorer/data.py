@@ -96,9 +96,9 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
         decay = grid.get("weight_decay")
         at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
         stops.append(_stop("A grid", grid, grid["last_step"], (
-            f"Another random start{at} ends in a grid: numbers that differ by equal steps form its "
-            f"rows. {int(grid['imperfections'])} of its pair sums lie next to one with another "
-            "answer; they are marked in yellow."
+            f"Another random start{at} ends in a grid: along each row, the numbers grow by the "
+            f"same amount, modulo p. {int(grid['imperfections'])} of its pair sums lie next to one "
+            "with another answer; they are marked in yellow."
         )))  # fmt: skip
     return stops
 

@@ -18,8 +18,8 @@ export const panels = {
   sums: {
     title: "Pair sums",
     help:
-      "The sum of the embeddings of every two numbers. The network sees only these sums. The number " +
-      "at a sum is its right answer. Background: the network's answer at each point.",
+      "The sum of the embeddings of every two numbers, with its right answer as a number or a " +
+      "colour. The background, if any, is the network's answer at each point.",
     make: sumsPanel,
   },
   answers: {

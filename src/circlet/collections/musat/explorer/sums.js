@@ -77,7 +77,7 @@ function noteOf(/** @type {Scene} */ scene, step) {
     return scene.d === 2 ? "marks and regions are shown only for both dimensions" : "";
   const lacks = scene.arrays["hidden.weight"] && !scene.weights(step);
   const marks =
-    structure(scene, step, false)?.marked && "marked: the nearest sum has another class";
+    structure(scene, step, false)?.marked && "marked: the nearest other sum has another answer";
   return [marks, lacks && "classifier not logged at this step"].filter(Boolean).join("; ");
 }
 

@@ -63,9 +63,10 @@ def _sum(run: pd.Series) -> str:
         return "sum of their first tokens"
     k = int(run["k"])
     weights = [str(weight).replace("-", "−") for weight in run["integers"]]
-    parts = [f"weights {', '.join(weights[:k])} of the first tokens"]
-    parts += [f"{weights[i]} of token {i + 1}" for i in range(k, len(weights)) if weights[i] != "0"]
-    return f"weighted sum of their tokens ({listed(parts)})"
+    parts = [f"{', '.join(weights[:k])} for the first {k} tokens"]
+    others = (i for i in range(k, len(weights)) if weights[i] != "0")
+    parts += [f"{weights[i]} for token {i + 1}" for i in others]
+    return f"weighted sum of their tokens (weights: {listed(parts)})"
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:

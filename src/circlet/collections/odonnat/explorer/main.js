@@ -46,7 +46,8 @@ function sequencesPanel(holder) {
     missing,
     note: ({ view }) =>
       view.numbers
-        ? "numbers: sum of the first tokens; a head may use a weighted sum of all tokens"
+        ? "colour: right answer; number: plain sum of the first tokens, which a cluster may mix if its " +
+          "head weights tokens differently"
         : "",
     draw(scene, step, atRest) {
       const { axes, point, view } = scene;
