@@ -198,7 +198,7 @@ def _two_kinds() -> Iterator[Case]:
             yield Case(
                 "difference of means",
                 0.86,
-                f"{name}, a quarter as many of one",
+                f"{name}, one sample a quarter as large",
                 n,
                 0.0,
                 lambda r, n=n, own=own: (own.draw(r, (n,)), own.draw(r, (4 * n,))),
@@ -207,7 +207,7 @@ def _two_kinds() -> Iterator[Case]:
             yield Case(
                 "difference of estimates",
                 0.88,
-                f"{name}, a quarter as many of one",
+                f"{name}, one sample a quarter as large",
                 n,
                 0.0,
                 lambda r, n=n, own=own: (own.draw(r, (n,)), own.draw(r, (4 * n,))),

@@ -305,8 +305,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
     log: Annotated[
         Logs,
         Meta(
-            description="Schedules by kind of log; other kinds keep their defaults. All write "
-            "the first and last step (signals: also 0 to 10); `{}` only these, `null` nothing."
+            description="Schedules by kind of log; other kinds keep their defaults. `{}`: only "
+            "the first and last step (signals: also 0 to 10), which all logs have. `null`: no log."
         ),
     ] = Logs()
 

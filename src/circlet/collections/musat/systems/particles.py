@@ -31,9 +31,7 @@ SYSTEM = SystemSpec(
         "f_a": number("Strength of the alignment force.", 1.0, label="fa", minimum=0),
         "g_a": number("Strength of attraction between sums with the same answer.", 1.0, minimum=0),
         "g_r": number("Strength of repulsion between sums with different answers.", 1.0, minimum=0),
-        "step_size": number(
-            "Distance moved per step and unit of force.", 0.002, exclusiveMinimum=0
-        ),
+        "step_size": number("Distance per step for a unit force.", 0.002, exclusiveMinimum=0),
         "std": number(
             "Standard deviation of the positions, restored after every step.",
             0.5,
