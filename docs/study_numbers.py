@@ -160,7 +160,7 @@ def open_tests(study: str, collection: str) -> str:
     tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
     sentences = []
     for verdict, why in (
-        (UNDECIDED, "undecided, because our runs are too few"),
+        (UNDECIDED, "undecided, because our independent samples are too few or vary too much"),
         (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
         (NOT_RUN, "not run"),
     ):
