@@ -59,18 +59,6 @@ def counted(study: str, collection: str) -> str:
     return claims.counted(card.loc[is_test, "verdict"])
 
 
-def tally(study: str, collection: str) -> str:
-    """Return the number of claims by kind and verdict, as a Markdown table."""
-    card = table(study, "scorecard")
-    found = claims.tallies(card[card["paper"] == collection])
-    found = found.loc[:, found.any()]
-    head = " | ".join(name.replace("_", " ") for name in found.columns)
-    lines = [f"| claims | {head} |", "|---" * (1 + len(found.columns)) + "|"]
-    for kind, row in found.iterrows():
-        lines.append(f"| {claims_file.TALLIES[str(kind)]} | {' | '.join(str(n) for n in row)} |")
-    return "\n".join(lines)
-
-
 def verdict_counts(study: str, *names: str) -> str:
     """Return how many of some claims have each verdict, with a link to the scorecard."""
     counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
