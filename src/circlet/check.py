@@ -54,34 +54,41 @@ class Finding:
 
 def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
-    own = registry.find([str(path)])[-1]
+    user_collection = registry.find([str(path)])[-1]
     own_collections.check(
-        (*registry.SHIPPED, own), declared_systems.Systems((*registry.SHIPPED, own))
+        (*registry.SHIPPED, user_collection),
+        declared_systems.Systems((*registry.SHIPPED, user_collection)),
     )
-    yield Finding(own.name, f"declares {_count(own)}; all names in it are valid")
-    for name in own.modules("interventions"):
-        yield from _tried(name, _intervention(own, name))
-    if not own.modules("systems"):
-        yield Finding(own.name, "has no system: its tables and figures were not checked", "note")
+    yield Finding(
+        user_collection.name, f"declares {_count(user_collection)}; all names in it are valid"
+    )
+    for name in user_collection.modules("interventions"):
+        yield from _tried(name, _intervention(user_collection, name))
+    if not user_collection.modules("systems"):
+        yield Finding(
+            user_collection.name, "has no system: its tables and figures were not checked", "note"
+        )
         return
     with tempfile.TemporaryDirectory() as folder:
-        study, good = _study(own, Path(folder) / "results"), True
+        study, good = _study(user_collection, Path(folder) / "results"), True
         for block in study.blocks:
             if not block.point.experiment.startswith("role_"):
-                for found in _tried(block.point.system.name, _of_system(block)):
-                    yield found
-                    good &= found.result != "error"
+                for finding in _tried(block.point.system.name, _of_system(block)):
+                    yield finding
+                    good &= finding.result != "error"
         if not good:
-            yield Finding(own.name, "its tables and figures were not checked", "note")
+            yield Finding(user_collection.name, "its tables and figures were not checked", "note")
             return
-        yield from _targets(own, study, "of a few runs")
-        yield from _targets(own, _diverged(study, Path(folder) / "diverged"), "if all diverged")
+        yield from _targets(user_collection, study, "of a few runs")
+        yield from _targets(
+            user_collection, _diverged(study, Path(folder) / "diverged"), "if all diverged"
+        )
 
 
-def _count(own: Collection) -> str:
+def _count(user_collection: Collection) -> str:
     kinds = ["systems", "tables", "figures"]
-    kinds += ["interventions"] * bool(own.modules("interventions"))
-    numbers = [(kind, len(own.modules(kind))) for kind in kinds]
+    kinds += ["interventions"] * bool(user_collection.modules("interventions"))
+    numbers = [(kind, len(user_collection.modules(kind))) for kind in kinds]
     return ", ".join(f"{n} {kind if n != 1 else kind[:-1]}" for kind, n in numbers)
 
 
@@ -89,8 +96,8 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     """Yield the results of one part, up to its first error, then each distinct warning."""
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        found = [*_found(about, tried)]
-    yield from found
+        findings = [*_found(about, tried)]
+    yield from findings
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
         yield Finding(about, text, "note")
 
@@ -110,24 +117,24 @@ def _found(about: str, tried: Iterator[str]) -> Iterator[Finding]:
 # The study that the checks run.
 
 
-def _study(own: Collection, results: Path) -> Study:
+def _study(user_collection: Collection, results: Path) -> Study:
     """Return a study with an experiment of each system at its defaults, and of each role."""
-    systems = declared_systems.Systems([own])
+    systems = declared_systems.Systems([user_collection])
     logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
     steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
     usual = {"steps": steps, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
-    config: dict[str, Any] = {"results": str(results), "collections": [str(own.folder)]}
+    config: dict[str, Any] = {"results": str(results), "collections": [str(user_collection.folder)]}
     config["experiments"] = {
         f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
     }
-    for name, role in own.roles.items():
+    for name, role in user_collection.roles.items():
         needs = role.needs
         experiment = f"role_{name.rpartition('.')[2]}"
         settings = usual | {"system": needs.system, "parameters": _held(needs)}
         if needs.system in systems:
-            known = systems[needs.system].parameters
-            swept = (k for k in needs.varies if k in known)
-            settings["sweep"] = {k: _two_values(known[k]) for k in [*swept][:1]}
+            parameters = systems[needs.system].parameters
+            swept = (k for k in needs.varies if k in parameters)
+            settings["sweep"] = {k: _two_values(parameters[k]) for k in [*swept][:1]}
         trial = config | {
             "experiments": config["experiments"] | {experiment: settings},
             "reproduce": config.get("reproduce", {}) | {name: experiment},
@@ -163,10 +170,10 @@ def _two_values(parameter: Parameter) -> list[Any]:
     return [default, other if other < limits.get("maximum", np.inf) else default / 2]
 
 
-def _intervention(own: Collection, name: str) -> Iterator[str]:
+def _intervention(user_collection: Collection, name: str) -> Iterator[str]:
     """Apply an intervention to the first system that accepts it: first the collection's."""
     failed: dict[str, Exception] = {}
-    for system in declared_systems.Systems([own, *registry.SHIPPED]).values():
+    for system in declared_systems.Systems([user_collection, *registry.SHIPPED]).values():
         try:
             _apply(name, system)
         except Exception as error:
@@ -262,12 +269,12 @@ def _slope(point: Point) -> str:
     equations = autograd.equations(point.system)
     runs = point.every_seed if point.system.batched else point.every_seed[:1]
     seeds = [point.seeds(seed) for seed in runs]
-    arrays = [equations.initial(point.parameters, own) for own in seeds]
+    arrays = [equations.initial(point.parameters, run_seeds) for run_seeds in seeds]
     weights = {k: torch.as_tensor(np.stack([a[k] for a in arrays])).double() for k in arrays[0]}
     data = equations.data(point.parameters, seeds, torch.float64, CPU)
-    found = {k: torch.zeros_like(values) for k, values in weights.items()}
-    equations.gradients(weights, data, found)
-    for name, gradient in found.items():
+    gradients = {k: torch.zeros_like(values) for k, values in weights.items()}
+    equations.gradients(weights, data, gradients)
+    for name, gradient in gradients.items():
         length = gradient.flatten(1).norm(dim=1)
         unit = gradient / length.clamp_min(1e-30).view(-1, *[1] * (gradient.dim() - 1))
         there, back = (
@@ -296,26 +303,28 @@ def _logs(block: Block) -> str:
 def _diverged(study: Study, results: Path) -> Study:
     """Copy the study's logs as if every run had diverged: floats are NaN."""
     other = study.at(results)
-    for block, theirs in zip(other.blocks, study.blocks, strict=True):
+    for block, original in zip(other.blocks, study.blocks, strict=True):
         for kind in block.point.logs:
-            if not theirs.log(kind).exists():
+            if not original.log(kind).exists():
                 continue
-            table = parquet.read(theirs.log(kind))
+            table = parquet.read(original.log(kind))
             for i, field in enumerate(table.schema):
                 if pa.types.is_floating(field.type):
                     nothing = pa.array(np.full(len(table), np.nan), field.type)
                     table = table.set_column(i, field, nothing)
                 elif field.name == "status":
-                    said = pc.if_else(pa.scalar(True), "diverged", table["status"])
-                    table = table.set_column(i, field, said)
-            parquet.write(table, block.log(kind), parquet.footer(theirs.log(kind)))
+                    statuses = pc.if_else(pa.scalar(True), "diverged", table["status"])
+                    table = table.set_column(i, field, statuses)
+            parquet.write(table, block.log(kind), parquet.footer(original.log(kind)))
     return other
 
 
-def _targets(own: Collection, study: Study, when: str) -> Iterator[Finding]:
+def _targets(user_collection: Collection, study: Study, when: str) -> Iterator[Finding]:
     """Make the tables and figures of a collection, and the tables and logs that they need."""
     made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
-    mine = [f"{kind}/{name}" for kind in ("tables", "figures") for name in own.modules(kind)]
+    mine = [
+        f"{kind}/{name}" for kind in ("tables", "figures") for name in user_collection.modules(kind)
+    ]
     mine.insert(0, "tables/outcomes")  # outcomes that its systems declare
     done: set[tuple[str, str]] = set()
 

@@ -41,8 +41,8 @@ def _load_command(module: str) -> ModuleType:
     with registry.explained(path):
         command = load(module)
     needed = ("HELP", "add_arguments", "run")
-    if lacking := [name for name in needed if not hasattr(command, name)]:
-        raise errors.ConfigError(f"{path}: does not define {lacking[0]}")
+    if missing := [name for name in needed if not hasattr(command, name)]:
+        raise errors.ConfigError(f"{path}: does not define {missing[0]}")
     return command
 
 

@@ -33,7 +33,7 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
     lines = {path: _compare_files(a / path, b / path, rtol, left_out) for path in in_a & in_b}
     differ, single = sum(map(bool, lines.values())), len(in_a ^ in_b)
     lines |= _only("A", in_a, in_b) | _only("B", in_b, in_a)
-    report = [f"{path}: {said}" for path, said in sorted(lines.items()) if said]
+    report = [f"{path}: {difference}" for path, difference in sorted(lines.items()) if difference]
     report.append(f"compared {len(in_a & in_b)} files: {differ} differ, {single} only in A or B")
     report.append(f"tolerance: --rtol {rtol:g}; columns left out: {', '.join(left_out)}")
     report.append(_compare_figures(a, b))
@@ -54,20 +54,20 @@ def _files(folder: Path) -> set[Path]:
 
     walks = [os.walk(folder / kind, onerror=fail, followlinks=True) for kind in ("logs", "tables")]
     paths = {Path(root, name) for walk in walks for root, _, names in walk for name in names}
-    found = {path.relative_to(folder) for path in paths if path.match("[!.]*.parquet")}
-    if not found and not folder.is_dir():
+    files = {path.relative_to(folder) for path in paths if path.match("[!.]*.parquet")}
+    if not files and not folder.is_dir():
         raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
-    if not found:
+    if not files:
         problem = "has no logs/**/*.parquet and no tables/*.parquet"
         raise LogError(f"{folder}: {problem}; give the `results` of a study that has started")
-    return found
+    return files
 
 
-def _only(side: str, own: set[Path], other: set[Path]) -> dict[Path, str]:
+def _only(side: str, files: set[Path], other: set[Path]) -> dict[Path, str]:
     """Count files that only one folder has, by their highest folder that the other lacks."""
-    known = {parent for path in other for parent in path.parents} - own
-    chains = ([*reversed(path.parents), path] for path in own - other)
-    counts = Counter(next(path for path in chain if path not in known) for chain in chains)
+    other_folders = {parent for path in other for parent in path.parents} - files
+    chains = ([*reversed(path.parents), path] for path in files - other)
+    counts = Counter(next(path for path in chain if path not in other_folders) for chain in chains)
     return {path: f"only in {side} (files: {number})" for path, number in counts.items()}
 
 
@@ -81,16 +81,18 @@ def _compare_figures(a: Path, b: Path) -> str:
 def _compare_files(a: Path, b: Path, rtol: float, left_out: list[str]) -> str:
     """Say how two files differ: in columns, in number of rows or, if that agrees, in values."""
     try:
-        one, two = _read(a, left_out), _read(b, left_out)
+        table_a, table_b = _read(a, left_out), _read(b, left_out)
     except LogError as error:
         return str(error)
-    x, y = ({field.name: field.type for field in table.schema} for table in (one, two))
+    x, y = ({field.name: field.type for field in table.schema} for table in (table_a, table_b))
     unlike = [name for name in x | y if x.get(name) != y.get(name)]
-    said = [f"{n}: {x.get(n, 'missing')} in A, {y.get(n, 'missing')} in B" for n in unlike]
-    if len(one) != len(two):
-        return "; ".join([*said, f"{len(one)} rows in A, {len(two)} in B"])
+    differences = [f"{n}: {x.get(n, 'missing')} in A, {y.get(n, 'missing')} in B" for n in unlike]
+    if len(table_a) != len(table_b):
+        return "; ".join([*differences, f"{len(table_a)} rows in A, {len(table_b)} in B"])
     alike = [name for name in x if name not in unlike]
-    return "; ".join([*said, *_compare_values(one.select(alike), two.select(alike), rtol)])
+    return "; ".join(
+        [*differences, *_compare_values(table_a.select(alike), table_b.select(alike), rtol)]
+    )
 
 
 def _read(path: Path, left_out: list[str]) -> pa.Table:

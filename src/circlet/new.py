@@ -29,9 +29,9 @@ def collection(path: Path) -> list[Path]:
 
 def system(path: Path, name: str) -> list[Path]:
     """Make a system of a collection, and a config that runs it."""
-    own = _collection(path)
+    user_collection = _collection(path)
     _check_name(name)
-    qualified = own.qualified(name)
+    qualified = user_collection.qualified(name)
     return _write(
         {
             path / "systems" / f"{name}.py": _filled("system.txt"),
@@ -43,27 +43,27 @@ def system(path: Path, name: str) -> list[Path]:
 
 def table(path: Path, name: str) -> list[Path]:
     """Make a table of the first system of a collection."""
-    own = _collection(path)
+    user_collection = _collection(path)
     _check_name(name)
-    found = _first_system(own)
-    text = _filled("table.txt", table=own.qualified(name), system=found)
+    system_name = _first_system(user_collection)
+    text = _filled("table.txt", table=user_collection.qualified(name), system=system_name)
     return _write({path / "tables" / f"{name}.py": text})
 
 
 def figure(path: Path, name: str) -> list[Path]:
     """Make a figure of the first table of a collection, or else of the table of all runs."""
-    own = _collection(path)
+    user_collection = _collection(path)
     _check_name(name)
-    found = _first_system(own)
+    system_name = _first_system(user_collection)
     table, column, meaning = "runs", "seconds", "computing time (s)"
-    for name_of_table, module in own.modules("tables").items():
+    for name_of_table, module in user_collection.modules("tables").items():
         numbers = [f for f in load(module).COLUMNS if str(f.type) in ("double", "float")]
         if numbers and load(module).COLUMNS[0] == RUN:
             table, column = name_of_table, numbers[0].name
             about = (numbers[0].metadata or {}).get(b"meaning", column.encode())
             meaning = about.decode().replace('"', "'")
             break
-    words = {"system": found, "table": table, "column": column, "label": meaning}
+    words = {"system": system_name, "table": table, "column": column, "label": meaning}
     sentence = meaning[0].upper() + meaning[1:]
     text = _filled("figure.txt", **words, sentence=sentence)
     return _write({path / "figures" / f"{name}.py": text})
@@ -81,12 +81,12 @@ def _collection(path: Path) -> Collection:
     return registry.find([str(path)])[-1]
 
 
-def _first_system(own: Collection) -> str:
-    names = [*own.modules("systems")]
+def _first_system(user_collection: Collection) -> str:
+    names = [*user_collection.modules("systems")]
     if not names:
         raise ConfigError(
-            f"{own.folder}: has no system yet; make one with: "
-            f"circlet new system {shlex.quote(str(own.folder))} NAME"
+            f"{user_collection.folder}: has no system yet; make one with: "
+            f"circlet new system {shlex.quote(str(user_collection.folder))} NAME"
         )
     return names[0]
 

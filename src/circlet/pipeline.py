@@ -153,8 +153,8 @@ class Pipeline:
             resolved |= {k: v for k, v in content.items() if k == "collections"}
         folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):
-            here = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
-            resolved["collections"] = [str(here / str(folder)) for folder in folders]
+            config_folder = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
+            resolved["collections"] = [str(config_folder / str(folder)) for folder in folders]
         return resolved
 
     def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
@@ -190,9 +190,9 @@ class Pipeline:
         self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys, folder)
         self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
         # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
-        here = str(Path(sys.executable).parent)
-        if os.get_exec_path()[:1] != [here]:
-            os.environ["PATH"] = os.pathsep.join([here, *os.get_exec_path()])
+        python_folder = str(Path(sys.executable).parent)
+        if os.get_exec_path()[:1] != [python_folder]:
+            os.environ["PATH"] = os.pathsep.join([python_folder, *os.get_exec_path()])
 
     def _register(self) -> None:
         """Add this use to `USES`; exit if another study writes to the same folder."""

@@ -103,7 +103,7 @@ def plan(study: Study) -> str:
 
 def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]:
     """Advise larger blocks if training one takes less time than starting its job."""
-    n, block = max(alike, key=lambda one: one[0] * one[1].count)
+    n, block = max(alike, key=lambda pair: pair[0] * pair[1].count)
     seconds, start = cost.cpu_seconds(block), cost.job_start_seconds(block)
     if seconds >= start or n < 2:
         return []

@@ -69,14 +69,14 @@ class Watch:
     """When the watch began: jobs whose logs are older neither run nor have failed."""
 
     def __post_init__(self) -> None:
-        wanted = None if self.wanted is None else set(self.wanted)
+        requested = None if self.wanted is None else set(self.wanted)
         self.blocks = [
             block for block in self.study.ordered_blocks
-            if wanted is None or not wanted.isdisjoint(block.logs)
+            if requested is None or not requested.isdisjoint(block.logs)
         ]  # fmt: skip
         self.targets = [
             target for target in targets.ordered(self.study)
-            if wanted is None or not wanted.isdisjoint(target.outputs)
+            if requested is None or not requested.isdisjoint(target.outputs)
         ]  # fmt: skip
         # Figures of trained runs only: a figure of theory is made before any training.
         self.figures = {
@@ -107,9 +107,9 @@ class Watch:
                 failed[name] = error
             elif is_running:
                 running[name] = share
-            here = share if is_running and share == share else 0.0
-            spent += self.seconds[block.key] * here
-            shares.append((block, here))
+            share_done = share if is_running and share == share else 0.0
+            spent += self.seconds[block.key] * share_done
+            shares.append((block, share_done))
         for target in self.targets:
             if not self._is_made(target):
                 is_running, _, error = self._said(target.job_log)
@@ -139,13 +139,13 @@ class Watch:
 
     def seconds_left(self, state: State, now: float) -> float | None:
         """Return the time left at the speed since the first look; None if not yet known."""
-        done, left = state.work
+        done, work_left = state.work
         if self.first is None:
             self.first = now, done
         began, before = self.first
         if now - began < 5 or done - before < 1:
             return None
-        return left * (now - began) / (done - before)
+        return work_left * (now - began) / (done - before)
 
     def _likely(self, block: Block) -> float:
         """Return the expected seconds of a block, scaled by finished blocks of its system."""
@@ -213,16 +213,20 @@ class Watch:
         last = progress.last_line(job_log) or ""
         if last.startswith("error:"):
             return False, float("nan"), last.removeprefix("error: ")
-        found = re.search(r": (\d+) % done", last)
+        matched = re.search(r": (\d+) % done", last)
         is_fresh = time.time() - written < FRESH
-        return is_fresh, int(found[1]) / 100 if found else float("nan"), ""
+        return is_fresh, int(matched[1]) / 100 if matched else float("nan"), ""
 
 
-def when(state: State, left: float | None) -> str:
+def when(state: State, seconds_left: float | None) -> str:
     """Return the time left, in words."""
     if state.is_done:
         return "done"
-    return f"about {terminal.duration(left)} left" if left is not None else "time left: unknown"
+    return (
+        f"about {terminal.duration(seconds_left)} left"
+        if seconds_left is not None
+        else "time left: unknown"
+    )
 
 
 def counts(state: State) -> str:
@@ -232,16 +236,16 @@ def counts(state: State) -> str:
     return f"{runs} runs, {made} tables, figures and pages{failed}"
 
 
-def summary(state: State, left: float | None) -> str:
+def summary(state: State, seconds_left: float | None) -> str:
     """Return the state in a line."""
-    return f"{100 * state.share:.0f} %, {when(state, left)}: {counts(state)}"
+    return f"{100 * state.share:.0f} %, {when(state, seconds_left)}: {counts(state)}"
 
 
-def display(state: State, left: float | None) -> RenderableType:
+def display(state: State, seconds_left: float | None) -> RenderableType:
     """Return the state as a few lines for a terminal."""
     head = Table.grid(padding=(0, 1))
     bar = ProgressBar(total=1, completed=state.share, width=36)
-    head.add_row(bar, Text(f"{100 * state.share:.0f} %, {when(state, left)}"))
+    head.add_row(bar, Text(f"{100 * state.share:.0f} %, {when(state, seconds_left)}"))
     rows = Table.grid(padding=(0, 1))
     rows.add_column(min_width=6, no_wrap=True)
     rows.add_column(overflow="ellipsis", no_wrap=True)
@@ -265,8 +269,8 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
     every thirty seconds, and one for each failure.
     """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=False)
-    every = EVERY[console.is_terminal]
-    told: set[str] = set()
+    interval = EVERY[console.is_terminal]
+    printed: set[str] = set()
     with contextlib.ExitStack() as stack:
         live = None
         if console.is_terminal:
@@ -276,21 +280,21 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
             began = time.monotonic()
             state = watch.look()
             now = time.monotonic()
-            left = watch.seconds_left(state, now)
+            seconds_left = watch.seconds_left(state, now)
             lines = [f"first figure: {state.figure}"] if state.figure else []
             if live is None:
                 lines += [f"failed: {name}: {error}" for name, error in state.failed.items()]
-                lines.append(summary(state, left))
+                lines.append(summary(state, seconds_left))
             for line in lines:
                 kind = "first figure" if line.startswith("first figure") else line
-                if kind not in told:
-                    told.add(kind)
+                if kind not in printed:
+                    printed.add(kind)
                     console.print(line, markup=False, soft_wrap=True)
             if live is not None:
-                live.update(display(state, left), refresh=True)
+                live.update(display(state, seconds_left), refresh=True)
             if state.is_done or over:
                 return
-            over = bool(wait(max(every, (now - began) / LOOKING)))
+            over = bool(wait(max(interval, (now - began) / LOOKING)))
 
 
 class Display:

@@ -137,16 +137,16 @@ class Group:
     """Runs of a system that JAX trains together, with seeds from 0."""
 
     def __init__(self, point: Point, runs: int, is_formulated: bool):
-        own: Any = starts(point.system.equations)
+        module: Any = starts(point.system.equations)
         parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
         self.peer = of(point.system.name)
-        self.own, self.parameters = own, parameters
+        self.own, self.parameters = module, parameters
         self.size = parameters.get("batch_size")
         self.done = 0
-        weights = _stacked([own.initial(parameters, seeds) for seeds in self.seeds], np.float32)
+        weights = _stacked([module.initial(parameters, seeds) for seeds in self.seeds], np.float32)
         zeros = jax.tree.map(jnp.zeros_like, weights)
         self.state: Any = (weights, zeros, jax.tree.map(jnp.copy, zeros), jnp.zeros(runs))
-        self.examples = _stacked([self.peer.examples(parameters, own, s) for s in self.seeds])
+        self.examples = _stacked([self.peer.examples(parameters, module, s) for s in self.seeds])
         step = gradient(self.peer, is_formulated)
         rate, decay = parameters["learning_rate"], parameters["weight_decay"]
 

@@ -162,8 +162,10 @@ class Config(Keys, frozen=True, kw_only=True):
     @property
     def located(self) -> Iterator[tuple[str, Experiment]]:
         """All experiments and parents, each after its path in the config."""
-        yield from ((f"experiments.{name}", one) for name, one in self.experiments.items())
-        yield from ((f"parents.{name}", one) for name, one in self.parents.items())
+        yield from (
+            (f"experiments.{name}", experiment) for name, experiment in self.experiments.items()
+        )
+        yield from ((f"parents.{name}", experiment) for name, experiment in self.parents.items())
 
 
 def experiment_of(figure: Mapping[str, Any]) -> str:

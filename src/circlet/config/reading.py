@@ -38,8 +38,8 @@ def parsed(text: str) -> Any:
     except RecursionError:
         raise ConfigError("is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: 2024-13-45 is not a date
-        said = str(error).replace('in "<unicode string>",', "at")
-        raise ConfigError(f"not YAML: {said}") from error
+        message = str(error).replace('in "<unicode string>",', "at")
+        raise ConfigError(f"not YAML: {message}") from error
     except (LookupError, AttributeError, TypeError) as error:  # raised by PyYAML, as for `!!bool 5`
         raise ConfigError("not YAML: a value does not fit its tag (!!bool, !!int)") from error
 
@@ -69,8 +69,8 @@ def read(path: str | Path) -> dict[str, Any]:
         raise ConfigError("a config must be a mapping of keys to values, see config/README.md")
     folders = config.get("collections")
     if isinstance(folders, list) and all(isinstance(folder, str) for folder in folders):
-        here = Path(path).resolve().parent
-        config["collections"] = [str(here / folder) for folder in folders]
+        config_folder = Path(path).resolve().parent
+        config["collections"] = [str(config_folder / folder) for folder in folders]
     return config
 
 

@@ -36,8 +36,8 @@ def of(kind: Hashable) -> Schema:
 def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Return a schema without references, with lists of types in place of alternatives."""
     if "$ref" in schema:
-        found = definitions[schema["$ref"].rsplit("/", 1)[-1]]
-        schema = found | {key: value for key, value in schema.items() if key != "$ref"}
+        definition = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        schema = definition | {key: value for key, value in schema.items() if key != "$ref"}
     made = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
     for key in ("items", "additionalProperties", "propertyNames"):
         if isinstance(made.get(key), dict):
@@ -53,9 +53,9 @@ def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     if "anyOf" not in schema:
         return made
     types: list[str] = []
-    for alternative in (_plain(one, definitions) for one in schema["anyOf"]):
-        given = alternative.pop("type")
-        types += [given] if isinstance(given, str) else given
+    for alternative in (_plain(option, definitions) for option in schema["anyOf"]):
+        type_names = alternative.pop("type")
+        types += [type_names] if isinstance(type_names, str) else type_names
         made = alternative | made
     return made | {"type": _joined(types)}
 
@@ -172,20 +172,20 @@ def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
 def _wrong_type(error: Any, prefix: str) -> str:
     value, expected = error.instance, error.validator_value
     types = {expected} if isinstance(expected, str) else {*expected} - {"null"}
-    given = shown(value)
+    text = shown(value)
     if isinstance(value, list) and prefix.endswith(".parameters"):
-        return f"{given} is a list: {_SWEPT}"
+        return f"{text} is a list: {_SWEPT}"
     if value is None:
         is_mapping = types == {"object"}
         return f"has no value: {'write {} for none' if is_mapping else 'give one, or leave it out'}"
     if types in ({"array"}, {"array", "object"}):
-        return f"{given} must be a list" + (f": write [{_number(value)}]" if _number(value) else "")
+        return f"{text} must be a list" + (f": write [{_number(value)}]" if _number(value) else "")
     if _looks_like_a_number(value):
         return f"{_message(error)}: YAML reads it as text, write {_number(value)}"
     if "object" in types:
         such = error.schema.get("examples", [])
         hint = f", such as {flow(such[0])}" if such else ""
-        return f"{given} must be a mapping of keys to values{hint}"
+        return f"{text} must be a mapping of keys to values{hint}"
     return _message(error)
 
 

@@ -29,13 +29,13 @@ def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> 
     sweep, drawn = dict(experiment.sweep), dict[str, tuple[str, list[Any]]]()
     for name, values in experiment.sweep.items():
         if isinstance(values, Range):
-            here = f"{where}.sweep.{name}"
+            location = f"{where}.sweep.{name}"
             ((kind, numbers),) = msgspec.to_builtins(values).items()
             is_whole = schemas.get(name, {}).get("type") == "integer"
             if kind in GRIDS:
-                sweep[name] = _grid(here, kind, numbers, is_whole)
+                sweep[name] = _grid(location, kind, numbers, is_whole)
             else:
-                _check_drawn(here, kind, numbers, is_whole)
+                _check_drawn(location, kind, numbers, is_whole)
                 drawn[name] = (kind, numbers)
                 del sweep[name]
     if drawn and not experiment.sample:
@@ -61,11 +61,11 @@ def expanded(where: str, experiment: Experiment, schemas: dict[str, Schema]) -> 
 
 def _rounded(value: float, low: float, high: float) -> float:
     """Round a value between ``low`` and ``high`` to four digits, or more if these are close."""
-    found, digits = float(f"{value:.4g}"), 4
-    while abs(found - value) > (high - low) / 1000:
+    rounded, digits = float(f"{value:.4g}"), 4
+    while abs(rounded - value) > (high - low) / 1000:
         digits += 1
-        found = float(f"{value:.{digits}g}")
-    return min(max(found, low), high) if abs(found) > 1e-9 * (high - low) else 0.0
+        rounded = float(f"{value:.{digits}g}")
+    return min(max(rounded, low), high) if abs(rounded) > 1e-9 * (high - low) else 0.0
 
 
 def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
@@ -134,7 +134,8 @@ def _drawn(
     count, seed = (sample.count, sample.seed) if isinstance(sample, Sample) else (sample, 0)
     most = 20 * count + 100  # most draws: with few possible values, most repeat
     columns = [
-        _stream(*own, seed, name, most, schemas.get(name, {})) for name, own in ranges.items()
+        _stream(*kind_and_numbers, seed, name, most, schemas.get(name, {}))
+        for name, kind_and_numbers in ranges.items()
     ]
     rows = dict.fromkeys(zip(*columns, strict=True))
     if len(rows) < count:

@@ -100,7 +100,7 @@ def library() -> Any:
             f"CIRCLET_INSTRUCTIONS is {limit!r}, and must be one of {', '.join(most)}"
         )
     widest = min(plain.widest(), most[limit])
-    found = next((built[kind] for n, kind in KINDS.items() if n <= widest and built[kind]), plain)
+    chosen = next((built[kind] for n, kind in KINDS.items() if n <= widest and built[kind]), plain)
     pointers = {
         "gradient": [ADDRESS, ADDRESS, WHOLE, ADDRESS, ADDRESS],
         "metrics": [ADDRESS, ADDRESS, ADDRESS],
@@ -109,21 +109,21 @@ def library() -> Any:
         "size": [ADDRESS],
     }
     for name, arguments in pointers.items():
-        getattr(found, name).argtypes, getattr(found, name).restype = arguments, None
-    getattr(found, "size").restype = WHOLE  # noqa: B009
-    return found
+        getattr(chosen, name).argtypes, getattr(chosen, name).restype = arguments, None
+    getattr(chosen, "size").restype = WHOLE  # noqa: B009
+    return chosen
 
 
 def instructions() -> str:
     """Return the library's kind of instructions: ``avx512``, ``avx2``, ``plain``, or ``""``."""
-    found = library()
-    return "" if found is None else Path(found._name).name.partition(".")[0].lstrip("_")
+    loaded = library()
+    return "" if loaded is None else Path(loaded._name).name.partition(".")[0].lstrip("_")
 
 
 def built() -> str:
     """Return an identifier of the library: its kind of instructions, and time of compilation."""
-    found = library()
-    return "" if found is None else f"{instructions()} {Path(found._name).stat().st_mtime_ns}"
+    loaded = library()
+    return "" if loaded is None else f"{instructions()} {Path(loaded._name).stat().st_mtime_ns}"
 
 
 def missing() -> str:
@@ -226,20 +226,20 @@ class Run:
 
     def gradient(self, step: int = 0, epochs: Epochs | None = None) -> dict[str, np.ndarray]:
         """Return the gradient of the batch of a step, by name; of the whole train set in step 0."""
-        found = np.empty_like(self.values)
+        gradient = np.empty_like(self.values)
         batches = ctypes.byref(epochs or Epochs())
         self.library.gradient(
-            self.handle, self.values.ctypes.data, step, batches, found.ctypes.data
+            self.handle, self.values.ctypes.data, step, batches, gradient.ctypes.data
         )
         at = np.cumsum([0, *(array.size for array in self.arrays.values())])
         return {
-            name: found[begin : begin + array.size].reshape(array.shape)
+            name: gradient[begin : begin + array.size].reshape(array.shape)
             for begin, (name, array) in zip(at, self.arrays.items(), strict=False)
         }
 
     def metrics(self) -> dict[str, float]:
         """Return the loss (nat) and accuracy (0..1) of the train and of the test set, by name."""
         names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
-        found = np.empty(len(names))
-        self.library.metrics(self.handle, self.values.ctypes.data, found.ctypes.data)
-        return dict(zip(names, found.tolist(), strict=True))
+        values = np.empty(len(names))
+        self.library.metrics(self.handle, self.values.ctypes.data, values.ctypes.data)
+        return dict(zip(names, values.tolist(), strict=True))

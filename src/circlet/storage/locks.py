@@ -103,8 +103,8 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
                 )  # fmt: skip
             seconds = 0.5
             if caught:
-                said = f"{WAITED} (of {who}); if that is gone, delete {path}"
-                raise Interrupted(caught[0], said) from None
+                message = f"{WAITED} (of {who}); if that is gone, delete {path}"
+                raise Interrupted(caught[0], message) from None
     if held is None:
         yield
         return

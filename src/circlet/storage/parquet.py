@@ -79,9 +79,9 @@ def columns(path: Path) -> list[str]:
 
 def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
     """Return the JSON footer of a file, and the names of its columns."""
-    found = pq.read_metadata(file)
-    made = json.loads((found.metadata or {})[_FOOTER.encode()])
-    return made, found.schema.to_arrow_schema().names
+    file_metadata = pq.read_metadata(file)
+    made = json.loads((file_metadata.metadata or {})[_FOOTER.encode()])
+    return made, file_metadata.schema.to_arrow_schema().names
 
 
 @contextlib.contextmanager
@@ -106,12 +106,12 @@ def read_table(
     Raises LogError if the table is missing or damaged, or was made from another config, code or
     tables than planned now, if the study knows the planned key (``Study.keys``).
     """
-    found = read(study.table(name), study.keys.get(name))
-    if "experiment" in found.column_names:
-        known = (*study.config.experiments, *study.config.parents, None)
-        about = pa.array([study.reproduce[role]] if role else known, pa.string())
-        found = found.filter(pc.is_in(found["experiment"], about))
-    return (found.select(columns) if columns else found).to_pandas()
+    table = read(study.table(name), study.keys.get(name))
+    if "experiment" in table.column_names:
+        all_experiments = (*study.config.experiments, *study.config.parents, None)
+        about = pa.array([study.reproduce[role]] if role else all_experiments, pa.string())
+        table = table.filter(pc.is_in(table["experiment"], about))
+    return (table.select(columns) if columns else table).to_pandas()
 
 
 def read(path: Path, key: str | None = None) -> pa.Table:
@@ -142,25 +142,25 @@ def differing(block: Block) -> list[str]:
 
     Only footers are read. Raises LogError if one is damaged or belongs to another log.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for kind in block.point.logs:
         with reading(block.log(kind)):
             made, columns = _footer(block.log(kind))
         _check_log(block, kind, made, columns)
-        found |= dict.fromkeys(_differing(block, made))
-    return [*found]
+        names |= dict.fromkeys(_differing(block, made))
+    return [*names]
 
 
 def _differing(block: Block, made: dict[str, Any]) -> list[str]:
-    planned, own = block.point.spec, made.get("spec") or {}
-    return [_WORDS.get(k) or k for k in planned | own if own.get(k) != planned.get(k)]
+    planned, recorded = block.point.spec, made.get("spec") or {}
+    return [_WORDS.get(k) or k for k in planned | recorded if recorded.get(k) != planned.get(k)]
 
 
 def statuses(block: Block) -> list[str]:
     """Return the status of each run of a finished block; other columns are not read."""
     with reading(block.log("runs")):
-        found = pq.ParquetFile(block.log("runs")).read(columns=["status"])
-    return found["status"].to_pylist()
+        table = pq.ParquetFile(block.log("runs")).read(columns=["status"])
+    return table["status"].to_pylist()
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":
@@ -179,15 +179,15 @@ def read_weights(block: Block, steps: Iterable[int] | None = None) -> dict[str, 
     """
     table = _log(block, "parameters", steps)
     names = table["name"].combine_chunks()
-    found = {}
+    weights = {}
     for name in pc.unique(names).to_pylist():
         rows = table.filter(pc.equal(names, name)).combine_chunks()
         shape = rows["shape"][0].as_py()
         # Rows of logs are sorted by group of the block, then by step, then by seed.
         order = np.lexsort([rows["seed"].to_numpy(), rows["step"].to_numpy()])
         values = rows["values"].combine_chunks().values.to_numpy(zero_copy_only=False)
-        found[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)
-    return found
+        weights[name] = values.reshape(len(rows), -1)[order].reshape(-1, block.count, *shape)
+    return weights
 
 
 def _log(block: Block, kind: str, steps: Iterable[int] | None) -> pa.Table:

@@ -39,7 +39,7 @@ def regrouped(study: Study) -> dict[str, int]:
     Their seeds are run again. This happens if ``block`` is edited, or if seeds are added to a
     block that is not full.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for point in study.points:
         planned = {block.log("runs").parent: block for block in point.blocks}
         made: set[int] = set()
@@ -49,16 +49,16 @@ def regrouped(study: Study) -> dict[str, int]:
                 made.update(range(first, last + 1))
         for block in point.blocks if made else ():
             if not block.log("runs").exists() and (n := len(made.intersection(block.seeds))):
-                found[point.experiment] = found.get(point.experiment, 0) + n
-    return found
+                counts[point.experiment] = counts.get(point.experiment, 0) + n
+    return counts
 
 
-def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+def damage(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
     """Read all finished logs and existing tables; yields a message for each file with an error.
 
-    ``found`` are the states of the study's blocks.
+    ``block_states`` are the states of the study's blocks.
     """
-    files = [path for block, what in found if what == "done" for path in block.logs]
+    files = [path for block, what in block_states if what == "done" for path in block.logs]
     files += [path for table in targets.tables(study) for path in table.outputs if path.exists()]
     keys = {table.outputs[0]: table.key for table in targets.tables(study)}
     for path in files:
@@ -68,13 +68,15 @@ def damage(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
             yield str(error)
 
 
-def lost_parents(study: Study, found: list[tuple[Block, str]]) -> Iterator[tuple[Block, int]]:
+def lost_parents(
+    study: Study, block_states: list[tuple[Block, str]]
+) -> Iterator[tuple[Block, int]]:
     """Yield unfinished blocks from which finished runs started, with the number of these runs.
 
-    ``found`` are the states of the study's blocks.
+    ``block_states`` are the states of the study's blocks.
     """
     lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
-    for block, what in found:
+    for block, what in block_states:
         for parent in block.parents if what == "done" else ():
             if not all(path.exists() for path in parent.logs):
                 _, runs = lost.get(parent.key, (parent, 0))
@@ -86,20 +88,21 @@ def check_parents(study: Study) -> None:
     """Raise ConfigError if a log that the study reads of one of its ``parents`` is missing."""
     for block in study.blocks:
         parent = block.point.parent
-        lacking = [path for path in block.inputs if not path.exists()]
-        if parent and lacking and parent.experiment in study.config.parents:
+        missing_logs = [path for path in block.inputs if not path.exists()]
+        if parent and missing_logs and parent.experiment in study.config.parents:
             raise ConfigError(
-                f"parents.{parent.experiment}: there is no {lacking[0]}; `cp -a` "
+                f"parents.{parent.experiment}: there is no {missing_logs[0]}; `cp -a` "
                 f"logs/{parent.experiment} from the results of the study that runs it, or move "
                 f"{parent.experiment} to `experiments`"
             )
 
 
-def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+def edited_systems(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
     """Yield a message for each system whose code has changed, but not its version.
 
     If a system has golden values, they record the code that they were checked with; otherwise its
-    finished runs record the code that made them. ``found`` are the states of the study's blocks.
+    finished runs record the code that made them. ``block_states`` are the states of the study's
+    blocks.
     """
     for name in study.systems:
         system = study.known[name]
@@ -113,8 +116,8 @@ def edited_systems(study: Study, found: list[tuple[Block, str]]) -> Iterator[str
             if golden["version"] == system.version and golden["code"] != code:
                 yield f"{name} was edited after its golden values were checked; {where}"
             continue
-        own = [b for b, what in found if what == "done" and b.point.system.name == name]
-        other = [b for b in own if parquet.footer(b.log("runs")).get("code") != code]
+        finished = [b for b, what in block_states if what == "done" and b.point.system.name == name]
+        other = [b for b in finished if parquet.footer(b.log("runs")).get("code") != code]
         if other:
             runs = sum(block.count for block in other)
             yield f"{name} was edited after {runs} of its runs were made; {where}"
@@ -125,12 +128,12 @@ def states(study: Study) -> list[tuple[Block, str]]:
     return [(block, state(block)) for block in study.blocks]
 
 
-def failures(study: Study, found: list[tuple[Block, str]]) -> Iterator[str]:
+def failures(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
     """Yield a message for each failed block, table and figure, once no job runs any more.
 
-    ``found`` are the states of the study's blocks.
+    ``block_states`` are the states of the study's blocks.
     """
-    for block, what in found:
+    for block, what in block_states:
         if what == "failed" or (what == "started" and not was_interrupted(block)):
             yield _failure("/".join(block.key), block.job_log)
         if what == "damaged":
@@ -154,8 +157,8 @@ def _failure(name: str, job_log: Path) -> str:
     if re.search(r": \d+ runs? of \d+ steps, ", last):  # the last line of a finished block
         last = "has finished before, and its logs are gone; see what Snakemake says above"
     elif not last.startswith("error:") and locks.WAITED not in last:
-        said = f" after “{last}”" if last else ""
-        last = f"exited without an error message{said}: killed, out of memory or of time?"
+        after_line = f" after “{last}”" if last else ""
+        last = f"exited without an error message{after_line}: killed, out of memory or of time?"
     return f"{name}: {last.removeprefix('error: ')} (log: {job_log})"
 
 

@@ -11,8 +11,8 @@ from circlet.study.registry import PACKAGE
 
 
 def _git(*command: str) -> str:
-    here = ["git", "-C", str(PACKAGE), *command]
-    return subprocess.run(here, capture_output=True, text=True, check=True).stdout.strip()
+    arguments = ["git", "-C", str(PACKAGE), *command]
+    return subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def commit() -> str | None:

@@ -103,10 +103,10 @@ class Results:
         conditions = {name: _listed(value) for name, value in parameters.items()}
         files = self._files(kind, None if experiment is None else _listed(experiment))
         columns = {name for _, keys in files for name in keys}
-        if lacking := sorted(conditions.keys() - columns):
-            if (plural := f"{lacking[0]}s") in ("steps", "seeds"):
-                raise LogError(f"there is no parameter {lacking[0]!r}: write {plural}=")
-            raise LogError(unknown("parameter", lacking[0], sorted(columns)))
+        if unknown_parameters := sorted(conditions.keys() - columns):
+            if (plural := f"{unknown_parameters[0]}s") in ("steps", "seeds"):
+                raise LogError(f"there is no parameter {unknown_parameters[0]!r}: write {plural}=")
+            raise LogError(unknown("parameter", unknown_parameters[0], sorted(columns)))
         chosen = [
             file
             for file in files

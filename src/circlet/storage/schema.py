@@ -103,17 +103,17 @@ _AFTER = [
 
 def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     """Return the columns of the metrics of some systems, each name once."""
-    found: dict[str, dict[tuple[str, str], None]] = {}
+    by_name: dict[str, dict[tuple[str, str], None]] = {}
     for system in systems:
         for name, metric in system.metrics.items():
-            found.setdefault(name, {})[metric.meaning, metric.unit] = None
+            by_name.setdefault(name, {})[metric.meaning, metric.unit] = None
     return [
         column(
             name,
             pa.float32(),
-            *("; ".join(dict.fromkeys(texts)) for texts in zip(*said, strict=True)),
+            *("; ".join(dict.fromkeys(texts)) for texts in zip(*descriptions, strict=True)),
         )
-        for name, said in found.items()
+        for name, descriptions in by_name.items()
     ]
 
 
@@ -146,8 +146,8 @@ _BY_STEP = {
 def logs(system: SystemSpec) -> dict[str, pa.Schema]:
     """Return the columns of all kinds of logs of a system."""
     by_step = {"curves": metrics([system]), **_BY_STEP}
-    own = {kind: pa.schema([SEED, STEP, *fields]) for kind, fields in by_step.items()}
-    return {"runs": pa.schema([SEED, *outcome([system])])} | own
+    schemas = {kind: pa.schema([SEED, STEP, *fields]) for kind, fields in by_step.items()}
+    return {"runs": pa.schema([SEED, *outcome([system])])} | schemas
 
 
 def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -> list[pa.Field]:

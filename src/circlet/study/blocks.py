@@ -79,11 +79,11 @@ class Block:
     def parents(self) -> list["Block"]:
         """Blocks of the runs that its own runs start from; none without such an intervention."""
         parent = self.point.parent
-        own = self.seeds
+        seeds = self.seeds
         return [
             block
             for block in (parent.blocks if parent else ())
-            if block.first < own.stop and own.start < block.seeds.stop
+            if block.first < seeds.stop and seeds.start < block.seeds.stop
         ]
 
     @property
@@ -108,8 +108,12 @@ class Block:
             config["sweep"] = sweep
         if interventions := list_interventions(point.interventions):
             config["interventions"] = [
-                {name: {k: [v] if f"{name}_{k}" in point.named else v for k, v in given.items()}}
-                for name, given in interventions
+                {
+                    name: {
+                        k: [v] if f"{name}_{k}" in point.named else v for k, v in arguments.items()
+                    }
+                }
+                for name, arguments in interventions
             ]
         return config
 

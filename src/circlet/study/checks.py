@@ -42,7 +42,7 @@ def _check_derived_metrics(study: Study) -> None:
             )
         declared("tables", tables[name])
     for system in study.systems:
-        outcomes = [one.name for one in study.outcomes(system)]
+        outcomes = [outcome.name for outcome in study.outcomes(system)]
         taken = [*outcomes, *study.known[system].metrics]
         if twice := [name for name in study.derived_metrics(system) if taken.count(name) > 1]:
             raise ConfigError(f"derived_metrics: {twice[0]} is also an outcome of {system}")
@@ -80,7 +80,7 @@ def _check_compared(study: Study) -> None:
             first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
             differing = min(
                 (
-                    [one.name for one in swept.swept([first, p]) if one.name != parameter]
+                    [entry.name for entry in swept.swept([first, p]) if entry.name != parameter]
                     for p in points
                     if swept.value(p, parameter) == ends[1]
                 ),
@@ -107,10 +107,12 @@ def _check_more_seeds(study: Study) -> None:
 
 def _check_milestones(study: Study) -> None:
     """Check that milestones are thresholds or delays, with existing metrics and free names."""
-    given, milestone_of = study.config.milestones, milestones.of_config(study.config)
-    metrics = {m for s in study.known.values() for m in s.metrics} if given else set()
+    configured, milestone_of = study.config.milestones, milestones.of_config(study.config)
+    metrics = {m for s in study.known.values() for m in s.metrics} if configured else set()
     used = [study.known[name] for name in study.systems]
-    taken = {one.name: "an outcome of a system" for system in used for one in system.outcomes}
+    taken = {
+        outcome.name: "an outcome of a system" for system in used for outcome in system.outcomes
+    }
     columns = [*RESERVED, *study.parameters, *(m for system in used for m in system.metrics)]
     taken |= dict.fromkeys(columns, "a column of tables")
     taken |= {f"{name}_after": f"a column of the milestone {name}" for name in milestone_of}
@@ -121,14 +123,14 @@ def _check_milestones(study: Study) -> None:
                 f"{where}: is also {taken[name]}; choose another name, or remove the milestone "
                 f"with `{name}: null`"
             )
-        if name in given and given[name] is None:
+        if name in configured and configured[name] is None:
             raise ConfigError(f"{where}: {unknown('milestone to remove', name, milestones.USUAL)}")
         for key in ("above", "below"):
             value = getattr(milestone, key)
             if value is not UNSET and not math.isfinite(value):
                 raise ConfigError(f"{where}.{key}: {value} must be finite")
         if milestone.start and milestone.end and milestone.start != milestone.end:
-            _check_delay(where, milestone, milestone_of, is_usual=name not in given)
+            _check_delay(where, milestone, milestone_of, is_usual=name not in configured)
         elif (
             not milestone.metric
             or (milestone.above is UNSET) == (milestone.below is UNSET)
@@ -138,7 +140,7 @@ def _check_milestones(study: Study) -> None:
             raise ConfigError(
                 f"{where}: must have a metric, and either above or below; or from and to"
             )
-        elif name in given and milestone.metric not in metrics:
+        elif name in configured and milestone.metric not in metrics:
             raise ConfigError(
                 f"{where}.metric: no system has a metric {milestone.metric!r} (there are: "
                 f"{', '.join(sorted(metrics))})"
@@ -151,12 +153,12 @@ def _check_delay(
     for key in ("above", "below", "metric"):
         if getattr(delay, key) is not UNSET:
             raise ConfigError(f"{where}: with from and to, remove {key}")
-    steps = [name for name, one in milestone_of.items() if one.metric]
+    steps = [name for name, milestone in milestone_of.items() if milestone.metric]
     for key, name in (("from", delay.start), ("to", delay.end)):
         if name not in steps:
-            said = unknown("milestone with a metric", str(name), steps)
+            message = unknown("milestone with a metric", str(name), steps)
             remedy = f"; remove this usual one, too, with `{where.rpartition('.')[2]}: null`"
-            raise ConfigError(f"{where}.{key}: {said}{remedy if is_usual else ''}")
+            raise ConfigError(f"{where}.{key}: {message}{remedy if is_usual else ''}")
 
 
 def _check_roles(study: Study) -> None:

@@ -81,12 +81,12 @@ def claims(collection: Collection) -> list[Claim]:
         return []
     try:
         reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), restval="")
-        rows, has = list(reader), reader.fieldnames or ()
+        rows, columns = list(reader), reader.fieldnames or ()
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
-    if lacking := [name for name in REQUIRED if name not in has]:
-        raise ConfigError(f"{path}: has no column {lacking[0]!r}")
-    if unknown := [n for n in has if n not in COLUMNS and not n.startswith(WHERE)]:
+    if missing := [name for name in REQUIRED if name not in columns]:
+        raise ConfigError(f"{path}: has no column {missing[0]!r}")
+    if unknown := [n for n in columns if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
     names: set[str] = set()
     tallies = [name for name in TALLIES if name != OTHER]  # OTHER depends on the study
@@ -100,9 +100,9 @@ def claims(collection: Collection) -> list[Claim]:
         names.add(row["claim"])
         if None in row:
             raise ConfigError(f"{where}: has more values than the file has columns")
-        for name, known in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
-            if row[name] not in known:
-                among = ", ".join(known)
+        for name, allowed in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
+            if row[name] not in allowed:
+                among = ", ".join(allowed)
                 raise ConfigError(f"{where}: no {name} {row[name]!r} (there are: {among})")
         _check_numbers(where, row)
         row["claim"] = collection.qualified(row["claim"])

@@ -22,8 +22,8 @@ class Contributions(NamedTuple):
 def of_collections(module: str, study: Study) -> Contributions:
     """Return what the study's collections contribute to the target of a module."""
     names = literals(module).get("FROM_COLLECTIONS", ())
-    own = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
-    tables = [table for module in own for table in declared_tables(module)]
+    modules = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
+    tables = [table for module in modules for table in declared_tables(module)]
     files = [
         path
         for name in names
@@ -34,10 +34,10 @@ def of_collections(module: str, study: Study) -> Contributions:
     if "claims.csv" in names:
         tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
     if "outcomes" in names:
-        tables += [one.table for name in study.systems for one in study.outcomes(name)]
+        tables += [outcome.table for name in study.systems for outcome in study.outcomes(name)]
     if "derived_metrics" in names:
         tables += study.config.derived_metrics
-    return Contributions(own, files, list(dict.fromkeys(tables)))
+    return Contributions(modules, files, list(dict.fromkeys(tables)))
 
 
 def contributed(study: Study, file: str) -> list[str]:

@@ -78,11 +78,11 @@ def values(point: Point, kind: str) -> float:
 
     The result is 1 until a network has been measured.
     """
-    known = not point.system.is_measured or measured.known(point)
+    is_known = not point.system.is_measured or measured.known(point)
     match kind:
-        case "embeddings" if known:
+        case "embeddings" if is_known:
             return math.prod(embedding(point))
-        case "parameters" if known:
+        case "parameters" if is_known:
             return max(weights(point), NAMES_BYTES)
         case "gradient_norms":
             return NAMES_BYTES
@@ -103,10 +103,10 @@ def cpu_seconds(block: Block) -> float:
     groups = math.ceil(block.count / size)
     if not point.system.is_measured:
         return _declared_seconds(block) + point.steps * groups * STEP_SECONDS
-    own = measured.of(point)
+    measured_cost = measured.of(point)
     evaluations = point.n_logged("curves") if "curves" in point.logs else 0
-    training = point.steps * groups * own.step_seconds(size)
-    return training + block.count * evaluations * own.evaluation
+    training = point.steps * groups * measured_cost.step_seconds(size)
+    return training + block.count * evaluations * measured_cost.evaluation
 
 
 def _declared_seconds(block: Block) -> float:

@@ -119,17 +119,21 @@ def defined(module: str) -> frozenset[str]:
 
 def _defined(module: str, seen: set[str]) -> set[str]:
     seen.add(module)  # two modules may import everything from each other
-    found = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
+    all_names = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
     for node in tree_of(module).body:
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            all_names.add(node.name)
         elif isinstance(node, ast.ImportFrom):
             [(source, _)] = named(module, node)
             names = {alias.asname or alias.name: alias.name for alias in node.names}
             if "*" in names and _is_module(source) and source not in seen:
-                found |= {name for name in _defined(source, seen) if not name.startswith("_")}
-            found |= {own for own, name in names.items() if not _is_module(f"{source}.{name}")}
-    return found
+                all_names |= {name for name in _defined(source, seen) if not name.startswith("_")}
+            all_names |= {
+                local_name
+                for local_name, name in names.items()
+                if not _is_module(f"{source}.{name}")
+            }
+    return all_names
 
 
 def _is_module(name: str) -> bool:
@@ -139,14 +143,14 @@ def _is_module(name: str) -> bool:
 @functools.cache
 def literals(module: str) -> dict[str, Any]:
     """Return the upper-case constants of a module that are plain literals, by name."""
-    found: dict[str, Any] = {}
+    constants: dict[str, Any] = {}
     for target, value in _assignments(module):
         if isinstance(target, ast.Name) and target.id.isupper():
             try:
-                found[target.id] = ast.literal_eval(value)
+                constants[target.id] = ast.literal_eval(value)
             except (ValueError, TypeError):  # computed, or not hashable
-                found.pop(target.id, None)
-    return found
+                constants.pop(target.id, None)
+    return constants
 
 
 def columns(module: str) -> list[tuple[str, str]] | None:
@@ -190,10 +194,10 @@ def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
 
 def _assigned(module: str, name: str) -> tuple[str, ast.expr]:
     """Return the only expression assigned to a name of a module, and the module that assigns it."""
-    found = [value for target, value in _assignments(module) if ast.unparse(target) == name]
-    if len(found) == 1 and isinstance(found[0], ast.expr):
-        return module, found[0]
-    for node in tree_of(module).body if not found else ():
+    values = [value for target, value in _assignments(module) if ast.unparse(target) == name]
+    if len(values) == 1 and isinstance(values[0], ast.expr):
+        return module, values[0]
+    for node in tree_of(module).body if not values else ():
         if isinstance(node, ast.ImportFrom):
             [(source, _)] = named(module, node)
             for alias in node.names:
@@ -215,31 +219,31 @@ def _check_measures(path: Path, value: Any) -> None:
 @functools.cache
 def declared(kind: str, module: str) -> dict[str, Any]:
     """Return the declarations of a module of some kind; raises ConfigError if one is not valid."""
-    known, needed, function = KNOWN[kind]
+    allowed, needed, function = KNOWN[kind]
     body, path = tree_of(module).body, path_of(module)
     parts = [part for target, _ in _assignments(module) for part in ast.walk(target)]
     names = [part.id for part in parts if isinstance(part, ast.Name)]
     upper = [name for name in names if name.isupper() and not name.startswith("_")]
-    if unknown := [name for name in upper if name not in known]:
+    if unknown := [name for name in upper if name not in allowed]:
         raise ConfigError(
-            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(known)}); names "
+            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(allowed)}); names "
             f"of other constants must begin with an underscore: _{unknown[0]}"
         )
-    if lacking := [name for name in needed if name not in upper]:
-        raise ConfigError(f"{path}: does not declare {lacking[0]}")
+    if missing := [name for name in needed if name not in upper]:
+        raise ConfigError(f"{path}: does not declare {missing[0]}")
     if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
         raise ConfigError(f"{path}: does not define {function}()")
     if kind in ("figures", "plots") and not ast.get_docstring(tree_of(module)):
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
-    found = literals(module)
+    constants = literals(module)
     for name in upper:
         if name == "COLUMNS":  # pyarrow types, for code that imports the module
             continue
-        if name not in found:
+        if name not in constants:
             raise ConfigError(
                 f"{path}: {name} must be a literal, because it is read without importing the module"
             )
-        value = found[name]
+        value = constants[name]
         if name in ("LEAST", "POOLS", "MOST_PANELS"):
             continue
         if name == "DERIVED_METRICS":
@@ -249,4 +253,4 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         texts = (value,) if single else value
         if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
             raise ConfigError(f"{path}: {name} must be a tuple of strings, as in ('runs',)")
-    return found
+    return constants

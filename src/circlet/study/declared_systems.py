@@ -57,7 +57,9 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
     metrics = system.metrics or (LOSSES if system.is_trained else {})
-    own = next(c for c in registry.imported() if c.package == ".".join(module.split(".")[:3]))
+    collection = next(
+        c for c in registry.imported() if c.package == ".".join(module.split(".")[:3])
+    )
     outcomes = system.outcomes or tuple(
         Outcome(name, name.replace("_", " "), "mean", unit=metric.unit)
         for name, metric in metrics.items()
@@ -69,7 +71,7 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
         equations=equations,
         metrics=metrics,
         logs=system.logs or _usual_logs(system),
-        outcomes=tuple(replace(o, table=own.resolved("tables", o.table)) for o in outcomes),
+        outcomes=tuple(replace(o, table=collection.resolved("tables", o.table)) for o in outcomes),
     )
 
 

@@ -27,14 +27,14 @@ def of_system(
 
     ``listed`` are the tables that a config lists.
     """
-    found: dict[str, tuple[Metric, str]] = {}
+    metrics: dict[str, tuple[Metric, str]] = {}
     modules = registry.modules(collections, "tables")
     for table in listed:
         declared = literals(modules[table])
         if system in declared.get("SYSTEMS", (system,)):
             meanings = declared["DERIVED_METRICS"].items()
-            found |= {name: (Metric(*meaning), table) for name, meaning in meanings}
-    return found
+            metrics |= {name: (Metric(*meaning), table) for name, meaning in meanings}
+    return metrics
 
 
 def outcomes(

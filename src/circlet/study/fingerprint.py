@@ -93,23 +93,25 @@ def _of_circlet(module: str) -> bool:
 def imports(module: str) -> frozenset[str]:
     """Return modules of circlet and collections that a module imports, and its packages."""
     parts = module.split(".")
-    found = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs these first
+    modules = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs these first
     for name, taken in _imported(module):
-        found |= {name, *(f"{name}.{one}" for one in taken)}
-    return frozenset(m for m in found if _of_circlet(m) and path_of(m).exists())
+        modules |= {name, *(f"{name}.{member}" for member in taken)}
+    return frozenset(m for m in modules if _of_circlet(m) and path_of(m).exists())
 
 
 def way_to(library: str, module: str) -> list[str]:
     """Return the chain of modules by which a module imports a library at its start, or []."""
     ways = {module: [module]}
     todo = [module]
-    for one in todo:  # grows during the loop
-        for name, taken in (found for node in tree_of(one).body for found in named(one, node)):
+    for importer in todo:  # grows during the loop
+        for name, taken in (
+            imported for node in tree_of(importer).body for imported in named(importer, node)
+        ):
             if name.split(".")[0] == library:
-                return ways[one]
+                return ways[importer]
             for other in (name, *(f"{name}.{what}" for what in taken)):
                 if _of_circlet(other) and path_of(other).exists() and other not in ways:
-                    ways[other] = [*ways[one], other]
+                    ways[other] = [*ways[importer], other]
                     todo.append(other)
     return []
 
@@ -123,31 +125,31 @@ def absent(module: str) -> list[str]:
 @functools.cache
 def closure(module: str) -> frozenset[str]:
     """Return a module and all that it imports from circlet and collections, even indirectly."""
-    found: set[str] = set()
+    modules: set[str] = set()
     todo = {module}
     while todo:
-        found |= todo
-        todo = {name for m in todo for name in imports(m)} - found
-    return frozenset(found)
+        modules |= todo
+        todo = {name for m in todo for name in imports(m)} - modules
+    return frozenset(modules)
 
 
 @functools.cache
 def _own(module: str) -> str:
     """Return the fingerprint of one module, and of the files that it declares in ``DATA``."""
-    path, found = path_of(module), list[str]()
+    path, texts = path_of(module), list[str]()
     body = [node for node in tree_of(module).body if not _is_version(node)]
-    _collect(ast.Module(body, []), found)
+    _collect(ast.Module(body, []), texts)
     _read[path] = text_of(module)
     data = [path.parent / file for file in literals(module).get("DATA", ())]
-    return _hash([*found, *map(_data, data)])
+    return _hash([*texts, *map(_data, data)])
 
 
-def _collect(node: ast.AST, found: list[str]) -> None:
+def _collect(node: ast.AST, texts: list[str]) -> None:
     """Collect the text of code without docstrings and descriptions of keys of a config.
 
     This is three times as fast as ``ast.unparse``.
     """
-    found.append(type(node).__name__)
+    texts.append(type(node).__name__)
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):
@@ -156,17 +158,17 @@ def _collect(node: ast.AST, found: list[str]) -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Meta":
                 value = [child for child in value if getattr(child, "arg", "") != "description"]
             if value:  # a later Python may know of further fields, which are empty
-                found.append(f"{name} [")
+                texts.append(f"{name} [")
                 for child in value:
                     if isinstance(child, ast.AST):
-                        _collect(child, found)
+                        _collect(child, texts)
                     else:
-                        found.append(repr(child))
-                found.append("]")
+                        texts.append(repr(child))
+                texts.append("]")
         elif isinstance(value, ast.AST):
-            _collect(value, found)
+            _collect(value, texts)
         elif value is not None:
-            found.append(f"{name} {value!r}")
+            texts.append(f"{name} {value!r}")
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -200,13 +202,13 @@ def of_system(system: SystemSpec) -> str:
 @functools.cache
 def _declared(module: str) -> str:
     """Return a hash of a system's declaration, without what only tables and pages show."""
-    tree, found = copy.deepcopy(tree_of(module)), list[str]()
+    tree, texts = copy.deepcopy(tree_of(module)), list[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             node.keywords = [keyword for keyword in node.keywords if keyword.arg not in SHOWN]
-    _collect(tree, found)
+    _collect(tree, texts)
     _read[path_of(module)] = text_of(module)
-    return _hash(found)
+    return _hash(texts)
 
 
 def of_equations(system: SystemSpec) -> str:
@@ -224,8 +226,8 @@ def of_equations(system: SystemSpec) -> str:
 def own_code(module: str, declared: str = "") -> str:
     """Return the fingerprint of a module and of its imports from the same collection."""
     package = module.rsplit(".", 2)[0]
-    own = sorted(name for name in closure(module) if f"{name}.".startswith(f"{package}."))
-    return _hash([*(f"{name} {_own(name)}" for name in own), declared])
+    modules = sorted(name for name in closure(module) if f"{name}.".startswith(f"{package}."))
+    return _hash([*(f"{name} {_own(name)}" for name in modules), declared])
 
 
 def _data(path: Path) -> str:
@@ -240,5 +242,7 @@ def _hash(parts: list[str]) -> str:
 @functools.cache
 def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
     """Return the fingerprint of some modules with all that they import, of files, and of texts."""
-    every = frozenset().union(*map(closure, modules))
-    return _hash([*(f"{name} {_own(name)}" for name in sorted(every)), *map(_data, data), *texts])
+    all_modules = frozenset().union(*map(closure, modules))
+    return _hash(
+        [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_data, data), *texts]
+    )

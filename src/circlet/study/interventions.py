@@ -113,8 +113,8 @@ def _own(name: str) -> ModuleType:
     """Import the module of a user's intervention; raises ConfigError if it is not valid."""
     path = registry.path_of(module_of(name))
     with registry.explained(path):
-        own = importlib.import_module(module_of(name))
-    arguments = getattr(own, "ARGUMENTS", None)
+        user_module = importlib.import_module(module_of(name))
+    arguments = getattr(user_module, "ARGUMENTS", None)
     if not isinstance(arguments, dict) or not all(
         isinstance(argument, Parameter) for argument in arguments.values()
     ):
@@ -123,11 +123,11 @@ def _own(name: str) -> ModuleType:
         )
     if "of" in arguments:
         raise ConfigError(f"{path}: ARGUMENTS: 'of' is taken: with READS it names an experiment")
-    if not callable(getattr(own, "apply", None)):
+    if not callable(getattr(user_module, "apply", None)):
         raise ConfigError(f"{path}: does not define apply()")
-    if getattr(own, "READS", "") not in ("", "signals", "parameters"):
+    if getattr(user_module, "READS", "") not in ("", "signals", "parameters"):
         raise ConfigError(f"{path}: READS must be 'signals' or 'parameters'")
-    return own
+    return user_module
 
 
 class _Interventions(Mapping[str, dict[str, dict[str, Any]]]):
@@ -136,12 +136,15 @@ class _Interventions(Mapping[str, dict[str, dict[str, Any]]]):
     def __getitem__(self, name: str) -> dict[str, dict[str, Any]]:
         if name in _SHIPPED or not module_of(name):
             return _SHIPPED[name]
-        own = _own(name)
-        found = {k: a.schema | {"default": a.default} for k, a in own.ARGUMENTS.items()}
-        if getattr(own, "READS", ""):
-            text = f"Name of the experiment whose last {own.READS} it looks at, of the same seed."
-            found["of"] = {"description": text, "type": "string"}
-        return found
+        user_module = _own(name)
+        schemas = {k: a.schema | {"default": a.default} for k, a in user_module.ARGUMENTS.items()}
+        if getattr(user_module, "READS", ""):
+            text = (
+                f"Name of the experiment whose last {user_module.READS} it looks at, of the same "
+                "seed."
+            )
+            schemas["of"] = {"description": text, "type": "string"}
+        return schemas
 
     def __iter__(self) -> Iterator[str]:
         yield from _SHIPPED
@@ -183,8 +186,8 @@ def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
     if argument == "of":  # names one experiment
         return False
     schema = INTERVENTIONS[intervention].get(argument, {})
-    one = isinstance(value, list) and schema.get("type") == "array"
-    return isinstance(value, list) and (not one or all(isinstance(v, list) for v in value))
+    is_array = isinstance(value, list) and schema.get("type") == "array"
+    return isinstance(value, list) and (not is_array or all(isinstance(v, list) for v in value))
 
 
 def _component(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
@@ -244,9 +247,9 @@ def apply(
     not finite, the result is not finite either, and the run cannot be made.
     """
     if module := module_of(name):
-        given = {key: value for key, value in arguments.items() if key != "of"}
+        keywords = {key: value for key, value in arguments.items() if key != "of"}
         copies = {key: values.copy() for key, values in arrays.items()}
-        return _alike(arrays, _own(name).apply(copies, stream, parent, **given), module)
+        return _alike(arrays, _own(name).apply(copies, stream, parent, **keywords), module)
     if name == "transfer":
         return {key: parent[key].astype(float) for key in arrays}
     embedding, final = arrays["embedding"], parent.get("signals", np.array([np.nan]))
@@ -274,10 +277,12 @@ def apply(
 def _alike(arrays: dict[str, np.ndarray], changed: Any, module: str) -> dict[str, np.ndarray]:
     """Return a user's changed arrays as floats; raises CircletError if names or shapes differ."""
     shapes = {key: values.shape for key, values in arrays.items()}
-    found = {key: np.shape(values) for key, values in changed.items()} if changed else changed
-    if found != shapes:
+    changed_shapes = (
+        {key: np.shape(values) for key, values in changed.items()} if changed else changed
+    )
+    if changed_shapes != shapes:
         raise CircletError(
             f"{registry.path_of(module)}: apply() must return the arrays that it gets, of the same "
-            f"shapes {shapes}, not {found}"
+            f"shapes {shapes}, not {changed_shapes}"
         )
     return {key: np.asarray(changed[key], dtype=float) for key in arrays}

@@ -30,17 +30,19 @@ LONGEST_RESULTS = 3000  # bytes of the results path; with the files in it, Linux
 
 def check_results(results: str) -> None:
     """Raise ConfigError if the results folder is not valid, or may lie inside another study's."""
-    path, given, full = Path(results), shown(results), os.path.realpath(results)
+    path, shown_path, full = Path(results), shown(results), os.path.realpath(results)
     if path.name == ".." or full in (os.path.realpath("."), "/"):
-        raise ConfigError(f"results: {given} must be a folder of its own, such as results/mine")
+        raise ConfigError(
+            f"results: {shown_path} must be a folder of its own, such as results/mine"
+        )
     # Commands of collections write to folders of their names.
     folders = (*FOLDERS, *(name for c in registry.SHIPPED for name in c.modules("commands")))
     for above, name in zip(path.parents, reversed(path.parts), strict=False):
         # The start of an absolute path may not be the user's choice, so only real studies count.
         if name in folders and (not path.is_absolute() or (above / "job_logs").is_dir()):
             raise ConfigError(
-                f"results: {given} may lie inside another study: every study makes the folders "
-                f"{', '.join(folders)} in its results; choose a path without {name!r}"
+                f"results: {shown_path} may lie inside another study: every study makes the "
+                f"folders {', '.join(folders)} in its results; choose a path without {name!r}"
             )
     if max(len(part) for part in path.parts) > LONGEST_NAME:
         raise ConfigError(f"results: a folder's name is longer than {LONGEST_NAME} bytes")

@@ -57,9 +57,9 @@ class Measured:
     evaluation: float  # seconds of measuring the metrics of one run
 
     @classmethod
-    def of(cls, found: dict[str, Any]) -> "Measured":
+    def of(cls, costs: dict[str, Any]) -> "Measured":
         """Return the costs that JSON, which has no tuples, describes."""
-        return cls(**found | {"embedding": tuple(found["embedding"])})
+        return cls(**costs | {"embedding": tuple(costs["embedding"])})
 
     def step_seconds(self, runs: int) -> float:
         """Return the seconds of a step of some runs that advance together."""
@@ -117,10 +117,10 @@ def _hash(*parts: Any) -> str:
 def _read(file: Path) -> dict[str, Any]:
     """Return the cached costs of a system; empty if the file is not readable."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        costs = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return costs if isinstance(costs, dict) else {}
 
 
 _kept = functools.cache(_read)
@@ -138,9 +138,9 @@ def of(point: "Point") -> Measured:
     """Return the cost of a run in PyTorch, measured if necessary; raises CircletError."""
     if known(point) is None:
         measure([point])
-    found = known(point)
-    assert found is not None
-    return found
+    cost = known(point)
+    assert cost is not None
+    return cost
 
 
 def of_kernel(point: "Point") -> Timed | None:
@@ -170,10 +170,10 @@ def of_kernel(point: "Point") -> Timed | None:
         return Timed(like.step * flops / usual, times)
     began = time.process_time()
     alone = replace(point, interventions=[], parent=None)
-    found = Timed(*import_module(BY_KERNEL).timed(alone))
+    timed = Timed(*import_module(BY_KERNEL).timed(alone))
     _spent += time.process_time() - began
-    _keep(file, {key: vars(found)})
-    return found
+    _keep(file, {key: vars(timed)})
+    return timed
 
 
 def start() -> float:
@@ -182,9 +182,9 @@ def start() -> float:
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return float(_kept(file)[key])
     for _ in range(2):  # the first time reads files from the disk
-        found = float(subprocess.check_output([sys.executable, "-c", STARTED]))
-    _keep(file, {key: found})
-    return found
+        seconds = float(subprocess.check_output([sys.executable, "-c", STARTED]))
+    _keep(file, {key: seconds})
+    return seconds
 
 
 def measure(points: Iterable["Point"]) -> None:
@@ -199,14 +199,16 @@ def measure(points: Iterable["Point"]) -> None:
     what = f"{n} networks" if n > 1 else "a network"
     print(f"Measuring what a step of {what} costs, once ...", file=sys.stderr)
     used = [p.system for p in missing.values()]
-    modules = {m for s in used for own in (s.module, s.equations) for m in fingerprint.closure(own)}
-    given = {
+    modules = {
+        m for s in used for module in (s.module, s.equations) for m in fingerprint.closure(module)
+    }
+    request = {
         "collections": registry.own_folders(modules),
         "studies": {key: _alone(point) for key, point in missing.items()},
     }
     done = subprocess.run(
         [sys.executable, "-m", "circlet.training.measure"],
-        input=json.dumps(given), capture_output=True, text=True, check=False,
+        input=json.dumps(request), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
         *_, last = done.stderr.strip().splitlines() or [""]
@@ -214,9 +216,9 @@ def measure(points: Iterable["Point"]) -> None:
             last = f"measuring what a step costs was ended by signal {-done.returncode}"
         raise CircletError(last.removeprefix("error: "))
     sys.stderr.write(done.stderr)  # warnings of torch, which jobs do not repeat
-    found: dict[str, Any] = json.loads(done.stdout)
+    costs: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:
-        _keep(file, {k: found[k] for k, point in missing.items() if _file(point) == file})
+        _keep(file, {k: costs[k] for k, point in missing.items() if _file(point) == file})
 
 
 def _alone(point: "Point") -> str:
@@ -226,10 +228,10 @@ def _alone(point: "Point") -> str:
     return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
 
 
-def _keep(file: Path, found: dict[str, Any]) -> None:
+def _keep(file: Path, costs: dict[str, Any]) -> None:
     """Save costs for other processes; if that is impossible, each process measures them."""
     kept = _kept(file)
-    kept |= _read(file) | found  # others may have added to it
+    kept |= _read(file) | costs  # others may have added to it
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:

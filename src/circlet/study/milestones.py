@@ -20,18 +20,18 @@ USUAL = {
 
 def of_config(config: Config) -> dict[str, Milestone]:
     """Return all milestones of a study: the usual ones, changed as the config says, and others."""
-    found = dict(USUAL)
-    for name, given in config.milestones.items():
-        if given is None and name in USUAL:
-            del found[name]
+    milestones = dict(USUAL)
+    for name, configured in config.milestones.items():
+        if configured is None and name in USUAL:
+            del milestones[name]
         else:
-            found[name] = _changed(USUAL.get(name, Milestone()), given or Milestone())
-    return found
+            milestones[name] = _changed(USUAL.get(name, Milestone()), configured or Milestone())
+    return milestones
 
 
-def _changed(usual: Milestone, given: Milestone) -> Milestone:
+def _changed(usual: Milestone, configured: Milestone) -> Milestone:
     """Return a usual milestone changed as given; a threshold or a delay replaces the usual one."""
-    changes = {k: value for k, value in structs.asdict(given).items() if value is not UNSET}
+    changes = {k: value for k, value in structs.asdict(configured).items() if value is not UNSET}
     if changes.keys() & {"start", "end"}:
         usual = Milestone(label=usual.label, start=usual.start, end=usual.end)
     elif changes.keys() & {"metric", "above", "below"}:
@@ -44,17 +44,17 @@ def _changed(usual: Milestone, given: Milestone) -> Milestone:
 def of_system(config: Config, system: SystemSpec) -> dict[str, Milestone]:
     """Return the milestones that runs of a system can have."""
     milestones = of_config(config)
-    crossed = {name for name, one in milestones.items() if one.metric in system.metrics}
+    crossed = {name for name, milestone in milestones.items() if milestone.metric in system.metrics}
     return {
-        name: one
-        for name, one in milestones.items()
-        if name in crossed or {one.start, one.end} <= crossed
+        name: milestone
+        for name, milestone in milestones.items()
+        if name in crossed or {milestone.start, milestone.end} <= crossed
     }
 
 
 def outcomes(config: Config, system: SystemSpec) -> tuple[Outcome, ...]:
     """Return the milestones of a system as outcomes."""
     return tuple(
-        Outcome(name, one.label or name.replace("_", " "), "time", "milestones", unit="steps")
-        for name, one in of_system(config, system).items()
+        Outcome(name, milestone.label or name.replace("_", " "), "time", "milestones", unit="steps")
+        for name, milestone in of_system(config, system).items()
     )

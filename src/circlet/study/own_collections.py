@@ -37,27 +37,27 @@ from circlet.study.registry import Collection, path_of
 
 def check(collections: Iterable[Collection], systems: Systems) -> None:
     """Check all names in the user's collections; raises ConfigError that names the file."""
-    own = [collection for collection in collections if not collection.shipped]
-    if not own:
+    user_collections = [collection for collection in collections if not collection.shipped]
+    if not user_collections:
         return
-    for collection in own:
+    for collection in user_collections:
         _ = collection.metadata  # reading the file checks it
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()
     logs = {"runs", *Logs.__struct_fields__}
-    known: dict[str, tuple[str, Names[str]]] = {
+    allowed: dict[str, tuple[str, Names[str]]] = {
         "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
         "ROLES": ("role", roles), "OPTIONAL_ROLES": ("role", roles),
         "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
         "PLACES": ("place", PLACES), "CONFIG": ("key", Config.__struct_fields__),
     }  # fmt: skip
-    for collection in own:
+    for collection in user_collections:
         for module, says in _declarations(collection):
             path = path_of(module)
             for name, values in says.items():
-                if name in known and not isinstance(values, str):
-                    look_up(f"{path}: {name}", *known[name], values)
+                if name in allowed and not isinstance(values, str):
+                    look_up(f"{path}: {name}", *allowed[name], values)
         _check_modules(collection)
         for module in collection.modules("tables").values():
             _check_table(module, systems, about)
@@ -108,8 +108,10 @@ def _check_modules(collection: Collection) -> None:
         for file in files:
             if not (path.parent / file).is_file():
                 raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
-        own = sorted(n for n in fingerprint.imports(module) if n.startswith(collection.package))
-        todo += [name for name in own if name not in todo]
+        imported = sorted(
+            n for n in fingerprint.imports(module) if n.startswith(collection.package)
+        )
+        todo += [name for name in imported if name not in todo]
 
 
 def _check_intervention(name: str) -> None:
@@ -128,16 +130,16 @@ def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     """Check that a table's systems write its logs, and that its columns have free names and include
     its derived metrics.
     """
-    says, own = declared("tables", module), columns(module)
+    says, declared_columns = declared("tables", module), columns(module)
     about = [roles[role].needs.system for role in says.get("ROLES", ())]
-    known = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
-    if known:
-        logs = {kind for system in known for kind in system.kinds}
+    known_systems = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
+    if known_systems:
+        logs = {kind for system in known_systems for kind in system.kinds}
         look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
-    if own is None:
+    if declared_columns is None:
         return
-    where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in own]
-    keys = {"experiment", "system"}.union(*(system.parameters for system in known))
+    where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in declared_columns]
+    keys = {"experiment", "system"}.union(*(system.parameters for system in known_systems))
     _check_once(where, names, keys if names[:1] in UNITS else set())
     if measured := says.get("DERIVED_METRICS", ()):
         look_up(f"{where}, with DERIVED_METRICS", "column", names, ("run_id", "step", *measured))
@@ -147,21 +149,26 @@ def _check_run_list(
     collection: Collection, systems: Systems, collections: Iterable[Collection]
 ) -> None:
     """Check that a run list's columns have free names, and its systems show existing columns."""
-    own = [systems[name] for name in collection.modules("systems")]
+    user_systems = [systems[name] for name in collection.modules("systems")]
     modules = {c.name: f"{c.package}.run_list" for c in collections}
     lists = {c: columns(module) for c, module in modules.items() if path_of(module).exists()}
-    names = {c: [name for name, _ in found or ()] for c, found in lists.items()}
+    names = {c: [name for name, _ in list_columns or ()] for c, list_columns in lists.items()}
     keys = {"experiment", "system", "run_id", "seed", "outcome", "shown", "moments"}
-    added = keys.union(*(system.parameters for system in own), *(s.metrics for s in own))
+    added = keys.union(
+        *(system.parameters for system in user_systems), *(s.metrics for s in user_systems)
+    )
     where = f"{path_of(modules[collection.name])}: COLUMNS"
     _check_once(where, names.get(collection.name, []), added)
-    for system in own if None not in lists.values() else ():
-        known = {*system.metrics, *(name for found in names.values() for name in found)}
-        known |= {f"{name.removesuffix('_step')}_epoch" for name in known if "_step" in name}
+    for system in user_systems if None not in lists.values() else ():
+        allowed = {
+            *system.metrics,
+            *(name for list_columns in names.values() for name in list_columns),
+        }
+        allowed |= {f"{name.removesuffix('_step')}_epoch" for name in allowed if "_step" in name}
         where = f"{path_of(system.module)}: SYSTEM"
-        look_up(f"{where}: run_columns", "column", known, system.run_columns)
+        look_up(f"{where}: run_columns", "column", allowed, system.run_columns)
         coloured = [system.coloured_signals] if system.coloured_signals else []
-        look_up(f"{where}: coloured_signals", "column", known, coloured)
+        look_up(f"{where}: coloured_signals", "column", allowed, coloured)
 
 
 def _check_once(where: str, names: list[str], added: Names[str]) -> None:
@@ -198,15 +205,15 @@ def _check_claim(
     if claim["figure"]:
         look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
     system = systems[roles[claim["role"]].needs.system]
-    if has := columns_of(claim["table"], tables[claim["table"]], system):
+    if table_columns := columns_of(claim["table"], tables[claim["table"]], system):
         keys = [
             name.removeprefix(WHERE) for name in claim if name.startswith(WHERE) and claim[name]
         ]
         names = [claim[key] for key in ("column", "rival") if claim[key]]
         estimates = [f"{name}{end}" for name in names for end in ("", "_low", "_high", "_n")]
-        wanted = [*keys, *estimates, "n_runs", "n_planned"]
-        look_up(f"{where}: table {claim['table']}", "column", has, wanted)
-    known = {*system.parameters, "steps", "epochs", "shared"}
+        needed = [*keys, *estimates, "n_runs", "n_planned"]
+        look_up(f"{where}: table {claim['table']}", "column", table_columns, needed)
+    allowed = {*system.parameters, "steps", "epochs", "shared"}
     texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
     names = [re.split("[=>]", text)[0] for text in texts if text]
-    look_up(f"{where}: condition", "condition", known, [n for n in names if "." not in n])
+    look_up(f"{where}: condition", "condition", allowed, [n for n in names if "." not in n])

@@ -38,16 +38,16 @@ OPTIMIZERS = ("adamw", "adam", "sgd")
 MAX_LISTED = 8  # names in a message
 
 
-def look_up(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ConfigError for the first of some names that is not known."""
+def look_up(where: str, what: str, allowed: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ConfigError for the first of some names that is not allowed."""
     for name in names:
-        if name not in known:  # a look-up in `Systems` imports the system
-            names_there = list(known)
+        if name not in allowed:  # a look-up in `Systems` imports the system
+            names_there = list(allowed)
             hint = did_you_mean(name, names_there).strip()
             if not hint and len(names_there) <= MAX_LISTED:
                 hint = f"there are: {', '.join(names_there)}"
-            said = f" ({hint})" if hint else ""
-            raise ConfigError(f"{where}: there is no {what} {name!r}{said}")
+            suffix = f" ({hint})" if hint else ""
+            raise ConfigError(f"{where}: there is no {what} {name!r}{suffix}")
 
 
 def check_system(system: SystemSpec) -> None:
@@ -86,9 +86,9 @@ def check_system(system: SystemSpec) -> None:
         _value(where, "requires", rule.holds, system)
     if system.flops_per_step:
         needed = {"weights", "activations"}
-        if lacking := sorted(name for name in needed if not getattr(system, name)):
+        if missing := sorted(name for name in needed if not getattr(system, name)):
             raise ConfigError(
-                f"{where}: gives flops_per_step, but not {lacking[0]}; give both, or neither: then "
+                f"{where}: gives flops_per_step, but not {missing[0]}; give both, or neither: then "
                 "what its runs cost is measured"
             )
         if system.embedding:
@@ -116,35 +116,38 @@ def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
 def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
     """Return the columns of a table for rows of a system, with types; empty if unknown."""
     if table == "runs":
-        own = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
+        table_columns = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
     else:
-        own = dict(columns(module) or ())
-    if [*own][:1] not in UNITS:
-        return own
+        table_columns = dict(columns(module) or ())
+    if [*table_columns][:1] not in UNITS:
+        return table_columns
     acts = [interventions.columns(name) for name in interventions.INTERVENTIONS]
     parameters = {k: v["type"] for schemas in (system.schemas, *acts) for k, v in schemas.items()}
-    return {"experiment": "string", "system": "string"} | parameters | own
+    return {"experiment": "string", "system": "string"} | parameters | table_columns
 
 
 def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
     """Check that outcomes of a system have valid names and kinds, and name columns of tables."""
     where = f"{path_of(system.module)}: SYSTEM: outcomes"
     seen = set()
-    for one in system.outcomes:
-        if not isinstance(one, Outcome):
+    for outcome in system.outcomes:
+        if not isinstance(outcome, Outcome):
             raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
-        if not registry.NAME.fullmatch(one.name) or one.name in seen:
+        if not registry.NAME.fullmatch(outcome.name) or outcome.name in seen:
             raise ConfigError(
-                f"{where}: {one.name!r} must be lower-case letters, digits and underscores, once"
+                f"{where}: {outcome.name!r} must be lower-case letters, digits and underscores, "
+                "once"
             )
-        seen.add(one.name)
-        look_up(f"{where}: {one.name}", "kind", ("share", "mean", "count", "time"), [one.kind])
-        look_up(f"{where}: {one.name}", "table", tables, [one.table])
-        low, high = one.bounds
+        seen.add(outcome.name)
+        look_up(
+            f"{where}: {outcome.name}", "kind", ("share", "mean", "count", "time"), [outcome.kind]
+        )
+        look_up(f"{where}: {outcome.name}", "table", tables, [outcome.table])
+        low, high = outcome.bounds
         threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
-        check_fits(f"{where}: {one.name}: threshold", one.threshold, threshold)
-        check_fits(f"{where}: {one.name}: where", one.where, {"type": "object"})
-        _check_column(f"{where}: {one.name}", one, system, tables)
+        check_fits(f"{where}: {outcome.name}: threshold", outcome.threshold, threshold)
+        check_fits(f"{where}: {outcome.name}: where", outcome.where, {"type": "object"})
+        _check_column(f"{where}: {outcome.name}", outcome, system, tables)
 
 
 def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
@@ -162,33 +165,33 @@ def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict
     about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
     if system.name not in about:
         raise ConfigError(f"{where}: has no runs of {system.name}; add this name to its SYSTEMS")
-    known = columns_of(outcome.table, tables[outcome.table], system)
-    if not known:
+    column_types = columns_of(outcome.table, tables[outcome.table], system)
+    if not column_types:
         return
-    if "run_id" not in known:
+    if "run_id" not in column_types:
         raise ConfigError(f"{where}: has no row per run; its first column must be RUN")
     column = outcome.column or outcome.name
     after = [f"{column}_after"] if outcome.kind == "time" else []
-    look_up(where, "column", known, [column, *after, *outcome.where])
-    if known[column] in ("string", "array"):
+    look_up(where, "column", column_types, [column, *after, *outcome.where])
+    if column_types[column] in ("string", "array"):
         raise ConfigError(f"{where}: column {column!r} must be numbers or truth values")
     for name, value in outcome.where.items():
-        if known[name] and isinstance(value, str) != (known[name] == "string"):
+        if column_types[name] and isinstance(value, str) != (column_types[name] == "string"):
             raise ConfigError(f"{where}: where: the column {name!r} never equals {value!r}")
 
 
 def _check_functions(system: SystemSpec) -> None:
     """Check that equations define the functions of a kind of system, and SYSTEM its parameters."""
-    has, file = defined(system.equations), path_of(system.equations)
-    is_network = {"network", "loss"} <= has
-    if "loss" in has:
+    defined_names, file = defined(system.equations), path_of(system.equations)
+    is_network = {"network", "loss"} <= defined_names
+    if "loss" in defined_names:
         needed = {"data"} if is_network else {"data", "initial"}
     else:
-        needed = {"data", "initial"} | ({"metrics"} if "gradients" in has else {"step"})
-    if lacking := sorted(needed - has):
-        raise ConfigError(f"{file}: does not define {lacking[0]}() ({KINDS})")
+        needed = {"data", "initial"} | ({"metrics"} if "gradients" in defined_names else {"step"})
+    if missing := sorted(needed - defined_names):
+        raise ConfigError(f"{file}: does not define {missing[0]}() ({KINDS})")
     where = f"{path_of(system.module)}: SYSTEM"
-    if has & {"loss", "gradients"} and not system.is_trained:
+    if defined_names & {"loss", "gradients"} and not system.is_trained:
         raise ConfigError(
             f"{where}: it is trained, but has no parameter 'learning_rate'; use LEARNING_RATE of "
             "circlet.systems.parameters"
@@ -212,8 +215,8 @@ def check_fits(where: str, value: Any, allowed: Schema) -> None:
 
 def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
     """Return the value of a formula at the system's default parameters."""
-    wanted = inspect.signature(formula).parameters.values()
-    required = [p.name for p in wanted if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
+    arguments = inspect.signature(formula).parameters.values()
+    required = [p.name for p in arguments if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
     look_up(f"{where}: {name}", "parameter", system.parameters, required)
     with explained(Path(inspect.getfile(formula)), f"{name} at the defaults"):
         return formula(**system.defaults)

@@ -137,7 +137,9 @@ class Study:
             needed |= more
         keys = {key: getattr(config, key) if key in with_keys else KEYS[key] for key in KEYS}
         if keys["figures"]:
-            keys["figures"] = [one for one in keys["figures"] if experiment_of(one) in chosen]
+            keys["figures"] = [
+                figure for figure in keys["figures"] if experiment_of(figure) in chosen
+            ]
         part = Config(
             results=config.results,
             reproduce={k: v for k, v in config.reproduce.items() if k in kept_roles},
@@ -227,8 +229,8 @@ class Study:
         experiment = available[name]
         for parent in validation.parents(experiment):
             if parent not in available:
-                said = unknown("experiment", parent, available)
-                raise ConfigError(f"{where}.interventions: {said}")
+                message = unknown("experiment", parent, available)
+                raise ConfigError(f"{where}.interventions: {message}")
             if parent in (name, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
             if len(above) >= MAX_CHAIN:
@@ -294,8 +296,8 @@ def _combinations(
     # The order in which jobs have the parameters, because their configs are sorted.
     sweep = {key: grid[key] for key in (*arithmetic, *defaults) if key in grid}
     shared = [getattr(seeds, purpose) for purpose in PURPOSES]
-    seed_choices = [one if isinstance(one, list) else [one] for one in shared]
-    interventions = [_alternatives(one) for one in experiment.interventions]
+    seed_choices = [entry if isinstance(entry, list) else [entry] for entry in shared]
+    interventions = [_alternatives(entry) for entry in experiment.interventions]
     swept = frozenset(experiment.swept | validation.listed(experiment))
     for case, *values in itertools.product(experiment.listed_cases, *sweep.values()):
         varied = experiment.parameters | case | dict(zip(sweep, values, strict=True))

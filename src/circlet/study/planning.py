@@ -23,8 +23,8 @@ def plan(config: dict[str, Any]) -> Study:
     limits.check_results(checked.results)
     study = _study(checked, is_checked=False)
     limits.check_totals(study.config)
-    if both := study.config.experiments.keys() & study.config.parents.keys():
-        raise ConfigError(f"parents.{min(both)}: is also an experiment")
+    if duplicates := study.config.experiments.keys() & study.config.parents.keys():
+        raise ConfigError(f"parents.{min(duplicates)}: is also an experiment")
     checks.check(study)
     return study
 
@@ -59,8 +59,8 @@ def _study(config: Config, is_checked: bool) -> Study:
         own_collections.check(collections, systems)
         for where, experiment in config.located:
             if experiment.system not in systems:
-                said = unknown("system", experiment.system, sorted(systems))
-                raise ConfigError(f"{where}.system: {said}")
+                message = unknown("system", experiment.system, sorted(systems))
+                raise ConfigError(f"{where}.system: {message}")
     notify = config.notify  # no result depends on it
     config = resolved(structs.replace(config, collections=[], notify=None), systems)
     if not is_checked:

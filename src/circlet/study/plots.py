@@ -71,7 +71,7 @@ def named(study: Study, name: str) -> Plot | None:
 
 def outcomes(study: Study) -> set[tuple[str, str]]:
     """Return the outcomes that the plots of a study show, each with its experiment."""
-    drawn = [one for one in of(study) if not _shows_metrics(literals(one.module))]
+    drawn = [candidate for candidate in of(study) if not _shows_metrics(literals(candidate.module))]
     return {(plot.experiment, name) for plot in drawn for name in plot.show}
 
 
@@ -114,8 +114,8 @@ def _plot(
     """Return the plot that an entry of the config's `figures` describes."""
     kinds = figure.keys() - set(FigureOptions.__struct_fields__)
     if len(kinds & modules.keys()) == 1 and len(kinds) > 1:
-        said = unknown("option", min(kinds - modules.keys()), FigureOptions.__struct_fields__)
-        raise ConfigError(f"{where}: {said}")
+        message = unknown("option", min(kinds - modules.keys()), FigureOptions.__struct_fields__)
+        raise ConfigError(f"{where}: {message}")
     if len(kinds) != 1:
         raise ConfigError(f"{where}: must have one kind of plot ({', '.join(sorted(modules))})")
     (kind,) = kinds
@@ -123,8 +123,8 @@ def _plot(
         raise ConfigError(f"{where}: {unknown('kind of plot', kind, modules)}")
     experiment = figure[kind]
     if experiment not in study.config.experiments:
-        said = unknown("experiment", experiment, study.config.experiments)
-        raise ConfigError(f"{where}.{kind}: {said}")
+        message = unknown("experiment", experiment, study.config.experiments)
+        raise ConfigError(f"{where}.{kind}: {message}")
     declared = literals(modules[kind])
     places = _places(where, study, figure, kind, declared)
     show = _shown(where, study, figure, study.config.experiments[experiment].system, declared)
@@ -171,8 +171,8 @@ def _shown(
         what, choices = "metric", list(study.metrics(system))
         usual = list(study.known[system].metrics)
     else:
-        what, choices = "outcome", [one.name for one in study.outcomes(system)]
-        usual = [one.name for one in study.known[system].outcomes][:MAX_SHOWN]
+        what, choices = "outcome", [outcome.name for outcome in study.outcomes(system)]
+        usual = [outcome.name for outcome in study.known[system].outcomes][:MAX_SHOWN]
         usual += [name for name in choices if name == "delay"]
     for name in figure.get("show", ()):
         if name not in choices:
@@ -213,32 +213,32 @@ def _placed(
         for place in PLACES
         if place in figure
     }
-    for place, given in places.items():
-        for name in given:
+    for place, placed in places.items():
+        for name in placed:
             if name not in names:
                 raise ConfigError(f"{where}.{place}: {unknown('swept parameter', name, names)}")
-    if twice := [n for n in names if sum(n in given for given in places.values()) > 1]:
+    if twice := [n for n in names if sum(n in placed for placed in places.values()) > 1]:
         raise ConfigError(f"{where}: {twice[0]} is given two places")
     # Numbers with many values get axes; words and numbers with few values get other places.
-    left = sorted(
-        (p for p in parameters if not any(p.name in given for given in places.values())),
+    remaining = sorted(
+        (p for p in parameters if not any(p.name in placed for placed in places.values())),
         key=lambda p: (p.is_words, -len(p.values)),
     )
     for place in allowed:
         room, panels = (MAX_FACETS, max_panels) if place == "facet" else (1, math.inf)
-        while place not in figure and left and len(places.get(place, ())) < room:
-            panels /= len(left[0].values)
+        while place not in figure and remaining and len(places.get(place, ())) < room:
+            panels /= len(remaining[0].values)
             if panels < 1:
                 break
-            places[place] = (*places.get(place, ()), left.pop(0).name)
-    return places, [parameter.name for parameter in left]
+            places[place] = (*places.get(place, ()), remaining.pop(0).name)
+    return places, [parameter.name for parameter in remaining]
 
 
 def caption_intro(study: Study, plot: Plot) -> str:
     """Return the first sentence of a plot's caption: what it shows of which experiment."""
     points = study.experiment(plot.experiment)
     system = points[0].system
-    labels = {one.name: one.label for one in study.outcomes(system.name)}
+    labels = {outcome.name: outcome.label for outcome in study.outcomes(system.name)}
     shown = [labels.get(name, words(name)) for name in plot.show]
     parameters = [words(p.name) for p in swept(points)]
     runs = sorted({point.count for point in points})

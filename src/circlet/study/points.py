@@ -67,10 +67,10 @@ class Point:
     @property
     def _parts(self) -> Iterator[tuple[str, str]]:
         """Possible parts of its name, each with its column if it is at its default, else empty."""
-        known = self.system.parameters
+        declared = self.system.parameters
         for key, value in self.parameters.items():
-            is_left_out = not known[key].label and value == known[key].default
-            text = (known[key].label or f"{key}-") + canonical(value)
+            is_left_out = not declared[key].label and value == declared[key].default
+            text = (declared[key].label or f"{key}-") + canonical(value)
             yield f"_{text}", key if is_left_out else ""
         for key, value in self.arithmetic.items():
             yield f"_{key}-{value}", key if value == "float32" else ""
@@ -91,11 +91,13 @@ class Point:
         """Return the point with the first of ``names`` that it has if other things are swept."""
         parts = list(self._parts)
         columns = [column for _, column in parts if column]
-        own = "".join(f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts)
-        pattern = re.compile(own)
+        expression = "".join(
+            f"({re.escape(t)})?" if column else re.escape(t) for t, column in parts
+        )
+        pattern = re.compile(expression)
         for name in names:
-            if found := pattern.fullmatch("" if name == "defaults" else f"_{name}"):
-                texts = zip(columns, found.groups(), strict=True)
+            if matched := pattern.fullmatch("" if name == "defaults" else f"_{name}"):
+                texts = zip(columns, matched.groups(), strict=True)
                 return replace(self, swept=frozenset(column for column, text in texts if text))
         return self
 
@@ -114,10 +116,10 @@ class Point:
     @property
     def keys(self) -> dict[str, Any]:
         """Its parameters and the arguments of its interventions, by the columns of tables."""
-        found = dict(self.parameters)
+        values = dict(self.parameters)
         for name, arguments in list_interventions(self.interventions):
-            found |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
-        return found
+            values |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
+        return values
 
     def intervenes(self, name: str) -> bool:
         """Return whether it has an intervention of this name."""
@@ -262,8 +264,8 @@ class Point:
     @property
     def version(self) -> int | str | list[int | str]:
         """Version of the code that decides its numbers: its system's and its interventions'."""
-        given = self.system.version
-        own = fingerprint.of_equations(self.system) if given == "" else given
+        declared = self.system.version
+        version = fingerprint.of_equations(self.system) if declared == "" else declared
         modules = [module_of(name) for name, _ in list_interventions(self.interventions)]
-        theirs = [fingerprint.own_code(module) for module in modules if module]
-        return [own, INTERVENTIONS_VERSION, *theirs] if self.interventions else own
+        fingerprints = [fingerprint.own_code(module) for module in modules if module]
+        return [version, INTERVENTIONS_VERSION, *fingerprints] if self.interventions else version

@@ -26,12 +26,12 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
         for name in study.config.experiments
     }
 
-    every = {figure.name: (figure, trained_for(figure) & seconds.keys()) for figure in drawn}
-    takes = {name: sum(seconds[e] for e in needed) for name, (_, needed) in every.items()}
+    by_name = {figure.name: (figure, trained_for(figure) & seconds.keys()) for figure in drawn}
+    takes = {name: sum(seconds[e] for e in needed) for name, (_, needed) in by_name.items()}
     levels = sorted(set(takes.values()), reverse=True)
     experiments: dict[str, int] = {}
     others: dict[str, int] = {}
-    for name, (figure, needed) in every.items():
+    for name, (figure, needed) in by_name.items():
         rank = 1 + levels.index(takes[name])
         for e in needed:
             experiments[e] = max(rank, experiments.get(e, 0))

@@ -69,13 +69,13 @@ class Collection:
 
     def resolved(self, kind: str, name: str) -> str:
         """Return the full name for a name in its files: its own part, or else as is."""
-        own = self.qualified(name)
-        return own if own in (self.roles if kind == "roles" else self.modules(kind)) else name
+        full = self.qualified(name)
+        return full if full in (self.roles if kind == "roles" else self.modules(kind)) else name
 
     def supports(self, systems: Iterable[str]) -> bool:
         """Return whether it has one of these systems, or no systems at all."""
-        own = self.modules("systems").keys()
-        return not own or not own.isdisjoint(systems)
+        system_names = self.modules("systems").keys()
+        return not system_names or not system_names.isdisjoint(systems)
 
     @functools.cache  # noqa: B019 - a process has few
     def modules(self, kind: str) -> dict[str, str]:
@@ -107,8 +107,8 @@ class Collection:
     @property
     def figures(self) -> dict[str, str]:
         """Titles, or "", of the figures that it lists, by full name in the order of the report."""
-        given = self.metadata.figures
-        titles = given if isinstance(given, dict) else dict.fromkeys(given, "")
+        listed = self.metadata.figures
+        titles = listed if isinstance(listed, dict) else dict.fromkeys(listed, "")
         return {self.resolved("figures", name): title for name, title in titles.items()}
 
     @property
@@ -152,7 +152,7 @@ WHEN_REPLACED: list[Callable[[], None]] = []  # functions that discard what was 
 
 def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     """Return the shipped collections, and those in some folders; raises ConfigError."""
-    found: dict[str, Collection] = {}
+    by_name: dict[str, Collection] = {}
     for text in folders:
         try:
             folder = Path(text)
@@ -171,15 +171,15 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
             )
         if name in {c.name for c in SHIPPED}:
             raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
-        if name in found and found[name].folder == folder:
+        if name in by_name and by_name[name].folder == folder:
             raise ConfigError(f"collections: {text}: is listed twice")
-        if name in found:
+        if name in by_name:
             raise ConfigError(
-                f"collections: {text}: {found[name].folder} is named {name!r}, too; rename one"
+                f"collections: {text}: {by_name[name].folder} is named {name!r}, too; rename one"
             )
-        found[name] = _use(Collection(name, folder, f"circlet.collections.{name}"))
-        _check_parts(found[name])
-    return (*SHIPPED, *found.values())
+        by_name[name] = _use(Collection(name, folder, f"circlet.collections.{name}"))
+        _check_parts(by_name[name])
+    return (*SHIPPED, *by_name.values())
 
 
 def modules(collections: Iterable[Collection], kind: str) -> dict[str, str]:
@@ -200,7 +200,9 @@ def own_modules(kind: str) -> dict[str, str]:
 def own_folders(modules: Iterable[str]) -> list[str]:
     """Return the folders of the users' collections to which some modules belong."""
     packages = {".".join(module.split(".")[:3]) for module in modules}
-    return [str(own.folder) for own in _own.values() if own.package in packages]
+    return [
+        str(collection.folder) for collection in _own.values() if collection.package in packages
+    ]
 
 
 def _check_parts(collection: Collection) -> None:
@@ -209,8 +211,8 @@ def _check_parts(collection: Collection) -> None:
     folder = collection.folder
     for name in systems.keys() ^ equations.keys():
         stem = name.rpartition(".")[2]
-        has, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
-        raise ConfigError(f"{folder}: {has}/{stem}.py is there, but {lacks}/{stem}.py is not")
+        present, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
+        raise ConfigError(f"{folder}: {present}/{stem}.py is there, but {lacks}/{stem}.py is not")
     if (folder / "pictures").is_dir():
         raise ConfigError(f"collections: {folder}: pictures/ is called plots/ now; rename it")
     made = [collection.modules(kind) for kind in PARTS]
@@ -223,10 +225,10 @@ def _check_parts(collection: Collection) -> None:
 
 def _use(collection: Collection) -> Collection:
     """Make a user's collection importable below ``circlet.collections``."""
-    known = _own.get(collection.name)
-    if known and known.folder == collection.folder:
-        return known
-    if known:  # another folder of the same name was used before
+    previous = _own.get(collection.name)
+    if previous and previous.folder == collection.folder:
+        return previous
+    if previous:  # another folder of the same name was used before
         _forget(collection.package)
         for forget in WHEN_REPLACED:
             forget()

@@ -37,27 +37,27 @@ class ParentIndex:
 
     def find(self, where: str, point: Point) -> Point:
         """Return a point's parent; raises ConfigError unless one point has its seeds and logs."""
-        found = self._by_key.get(self._key(point), [])
-        if len(found) > 1:  # several agree in the embedding seed: compare all else
-            found = [
+        candidates = self._by_key.get(self._key(point), [])
+        if len(candidates) > 1:  # several agree in the embedding seed: compare all else
+            candidates = [
                 parent
-                for parent in found
+                for parent in candidates
                 if parent.fixed_seeds == point.fixed_seeds and parent.arithmetic == point.arithmetic
             ]
-        if len(found) != 1:
-            how_many = "more than one point" if found else "no point"
+        if len(candidates) != 1:
+            how_many = "more than one point" if candidates else "no point"
             same = f"the {', '.join(self._alike(point))}" if self.transfer else "the parameters"
             raise ConfigError(
                 f"{where}.interventions: {self.name} has {how_many} with {same} and seeds of "
                 f"{point.name}"
             )
-        has, wanted = found[0].every_seed, point.every_seed
-        if wanted.start < has.start or wanted.stop > has.stop:
-            lacking = wanted.start if wanted.start not in has else has.stop
+        available, needed = candidates[0].every_seed, point.every_seed
+        if needed.start < available.start or needed.stop > available.stop:
+            missing_seed = needed.start if needed.start not in available else available.stop
             raise ConfigError(
-                f"{where}.seeds: {self.name}, which it starts from, has no seed {lacking}"
+                f"{where}.seeds: {self.name}, which it starts from, has no seed {missing_seed}"
             )
         for kind in point.reads:
-            if found[0].schedules[kind] is None:
+            if candidates[0].schedules[kind] is None:
                 raise ConfigError(f"{where}.interventions: {self.name} does not log {kind}")
-        return found[0]
+        return candidates[0]

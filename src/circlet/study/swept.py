@@ -64,21 +64,21 @@ def words(name: str) -> str:
 
 def value(point: Point, name: str) -> Any:
     """Return a point's value of a swept parameter, None if it has none; lists become tuples."""
-    found = (point.arithmetic | point.keys).get(name)
-    return tuple(found) if isinstance(found, list) else found
+    point_value = (point.arithmetic | point.keys).get(name)
+    return tuple(point_value) if isinstance(point_value, list) else point_value
 
 
 def swept(points: Iterable[Point]) -> list[Swept]:
     """Return the parameters that differ between points of an experiment, without fixed seeds."""
     points = list(points)
     names = dict.fromkeys(name for point in points for name in (*point.arithmetic, *point.keys))
-    found = []
+    parameters = []
     for name in names:
         values = list(dict.fromkeys(value(point, name) for point in points))
         if len(values) > 1:
             numbers = Swept(name, tuple(values))
-            found.append(numbers if numbers.is_words else Swept(name, tuple(sorted(values))))
-    return found
+            parameters.append(numbers if numbers.is_words else Swept(name, tuple(sorted(values))))
+    return parameters
 
 
 def fixes_seeds(points: Iterable[Point]) -> bool:

@@ -134,10 +134,10 @@ def modules(study: Study, kind: str) -> dict[str, str]:
 def _roles(says: dict[str, Any], study: Study) -> list[str]:
     optional = says.get("OPTIONAL_ROLES", ())
     if isinstance(optional, str):
-        given = study.reproduce
-        optional = [r for r in given if optional == "all" or optional in study.roles[r].tables]
-    wanted = (*says.get("ROLES", ()), *optional)
-    return [role for role in wanted if role in study.reproduce]
+        reproduced = study.reproduce
+        optional = [r for r in reproduced if optional == "all" or optional in study.roles[r].tables]
+    roles = (*says.get("ROLES", ()), *optional)
+    return [role for role in roles if role in study.reproduce]
 
 
 def _experiments(says: dict[str, Any], study: Study) -> list[str]:
@@ -159,29 +159,31 @@ def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
 
 def _made(study: Study) -> set[str]:
     """Return the names of the tables that the study yields."""
-    every, made = modules(study, "tables"), set[str]()
+    all_tables, made = modules(study, "tables"), set[str]()
     listed = study.config.derived_metrics
-    every = {n: m for n, m in every.items() if n in listed or "DERIVED_METRICS" not in literals(m)}
-    while new := {n for n, m in every.items() if _possible("tables", m, study, made)} - made:
+    all_tables = {
+        n: m for n, m in all_tables.items() if n in listed or "DERIVED_METRICS" not in literals(m)
+    }
+    while new := {n for n, m in all_tables.items() if _possible("tables", m, study, made)} - made:
         made |= new
     return made
 
 
 def code_of(kind: str, module: str, study: Study) -> str:
     """Return the fingerprint of the code and the files that make a target."""
-    own, files, _ = contributions.of_collections(module, study)
+    module_names, files, _ = contributions.of_collections(module, study)
     makers = [MAKERS[kind]] if kind in MAKERS else []
     # Declarations of systems decide the names of runs and the columns of tables.
     systems = modules(study, "systems")
-    own += [systems[name] for name in study.systems]
+    module_names += [systems[name] for name in study.systems]
     uses = literals(module).get("FROM_COLLECTIONS", ())
     if "equations" in uses:
-        own += [study.known[name].equations for name in study.systems]
+        module_names += [study.known[name].equations for name in study.systems]
     texts: list[str] = []
     if "captions" in uses:
         texts = [contributions.caption(name, study) for name in sorted(names(study)[1])]
         texts += [contributions.description(study.known[name]) for name in sorted(study.systems)]
-    return fingerprint.digest(module, *makers, *own, data=tuple(files), texts=tuple(texts))
+    return fingerprint.digest(module, *makers, *module_names, data=tuple(files), texts=tuple(texts))
 
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
@@ -193,11 +195,11 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     needed = set(says["TABLES"])
     for contributed in contributions.of_collections(module, part).modules:
         needed |= set(contributions.declared_tables(contributed))
-    if lacking := (needed & made.keys()) - in_part:
-        has = made[min(lacking)].study.reproduce
+    if missing := (needed & made.keys()) - in_part:
+        roles = made[min(missing)].study.reproduce
         raise ConfigError(
-            f"{name}: is made from the table {min(lacking)}, but not from the same experiments; "
-            f"give both the same SYSTEMS, or the same roles ({' or '.join(has) or 'it has none'})"
+            f"{name}: is made from the table {min(missing)}, but not from the same experiments; "
+            f"give both the same SYSTEMS, or the same roles ({' or '.join(roles) or 'it has none'})"
         )
     logs = [
         block.log(log)
@@ -216,8 +218,8 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
     """Return the names of the tables that a target is made from if the study has them."""
     contributed = contributions.of_collections(module, study).tables
-    found = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
-    return list(dict.fromkeys(found))
+    table_names = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
+    return list(dict.fromkeys(table_names))
 
 
 def names(study: Study) -> tuple[list[str], list[str]]:
@@ -236,23 +238,25 @@ def tables(study: Study) -> list[Target]:
 @lru_cache(maxsize=8)
 def _tables(study: Study) -> dict[str, Target]:
     """Return all tables that the study yields, by name, each after those that it is made from."""
-    names, every = _made(study), modules(study, "tables")
+    names, by_name = _made(study), modules(study, "tables")
     reads = {
-        name: [t for t in _reads(declared("tables", every[name]), every[name], study) if t in names]
+        name: [
+            t for t in _reads(declared("tables", by_name[name]), by_name[name], study) if t in names
+        ]
         for name in sorted(names)
     }
     made: dict[str, Target] = {}
     for name in in_order(reads):
-        made[name] = _target("tables", name, every[name], study, made)
+        made[name] = _target("tables", name, by_name[name], study, made)
     return made
 
 
 def figures(study: Study) -> list[Target]:
     """Return all figures of the study: plots of its experiments, then figures of collections."""
-    made, every = _tables(study), modules(study, "figures")
+    made, by_name = _tables(study), modules(study, "figures")
     drawn = [_plot(plot, study, made) for plot in plots.of(study)]
-    names = (n for n, m in every.items() if _possible("figures", m, study, set(made)))
-    return drawn + [_target("figures", name, every[name], study, made) for name in names]
+    names = (n for n, m in by_name.items() if _possible("figures", m, study, set(made)))
+    return drawn + [_target("figures", name, by_name[name], study, made) for name in names]
 
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
@@ -275,10 +279,10 @@ def ordered(study: Study) -> list[Target]:
 
 def with_dependencies(target: Target) -> list[Target]:
     """Return a target and all tables that it is made from, directly or not."""
-    found = [target]
-    for child in found:  # grows during the loop
-        found += [table for table in child.tables if table not in found]
-    return found
+    targets = [target]
+    for child in targets:  # grows during the loop
+        targets += [table for table in child.tables if table not in targets]
+    return targets
 
 
 def report(study: Study, drawn: Sequence[Target] | None = None) -> Target:

@@ -54,7 +54,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
     schemas = system.schemas
     experiment = sweep_values.expanded(where, experiment, schemas)
     seeds = experiment.seeds
-    more = [structs.replace(one, where=_all_typed(one.where, schemas)) for one in seeds.more]
+    more = [structs.replace(entry, where=_all_typed(entry.where, schemas)) for entry in seeds.more]
     declared = {kind: log.schedule for kind, log in system.logs.items()}
     schedules = schema.decoded(declared, dict[str, Schedule | None])
     return structs.replace(
@@ -82,8 +82,8 @@ def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def parents(of: Experiment | Point) -> list[str]:
     """Return the names of the experiments that interventions of an experiment or a point read."""
-    arguments = (given for _, given in list_interventions(of.interventions))
-    return [given["of"] for given in arguments if "of" in given]
+    arguments = (by_name for _, by_name in list_interventions(of.interventions))
+    return [by_name["of"] for by_name in arguments if "of" in by_name]
 
 
 def varied(experiment: Experiment) -> set[str]:
@@ -124,11 +124,11 @@ def _check_swept(where: str, experiment: Experiment, system: SystemSpec) -> None
     for case in experiment.listed_cases:
         for name, value in case.items():
             _check_list(f"{where}.{source}", schemas, name, [value])
-    if both := experiment.swept & set(experiment.parameters):
-        raise ConfigError(f"{where}: {min(both)!r} is both a parameter and swept")
+    if duplicates := experiment.swept & set(experiment.parameters):
+        raise ConfigError(f"{where}: {min(duplicates)!r} is both a parameter and swept")
     for case in experiment.listed_cases:
-        if both := set(case) & set(experiment.sweep):
-            raise ConfigError(f"{where}: {min(both)!r} is both in sweep and in cases")
+        if duplicates := set(case) & set(experiment.sweep):
+            raise ConfigError(f"{where}: {min(duplicates)!r} is both in sweep and in cases")
 
 
 def _check_steps(where: str, experiment: Experiment, system: SystemSpec) -> None:
@@ -195,12 +195,12 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
                 "set `block` to a divisor, or leave it out"
             )
     for i, more in enumerate(seeds.more):
-        here = f"{where}.seeds.more.{i}"
+        location = f"{where}.seeds.more.{i}"
         if more.count < seeds.count:
-            raise ConfigError(f"{here}.count: must be at least the count of all, {seeds.count}")
+            raise ConfigError(f"{location}.count: must be at least the count of all, {seeds.count}")
         for name, value in more.where.items():
-            _check_list(f"{here}.where", system.schemas | ARITHMETIC, name, [value])
-            _check_has(f"{here}.where.{name}", experiment, system, name, value)
+            _check_list(f"{location}.where", system.schemas | ARITHMETIC, name, [value])
+            _check_has(f"{location}.where.{name}", experiment, system, name, value)
     last = seeds.first + max([seeds.count, *counts.values()]) - 1
     if last > INT32_MAX:
         raise ConfigError(
@@ -219,8 +219,8 @@ def _check_has(
     if value not in values:
         is_swept = name in experiment.sweep or len(set(cases)) > 1
         some = schema.shown([*dict.fromkeys(values)])[1:-1]
-        said = f"there are: {some}" if is_swept else f"{name} is not swept: all points have {some}"
-        raise ConfigError(f"{where}: no point has {value!r} ({said})")
+        hint = f"there are: {some}" if is_swept else f"{name} is not swept: all points have {some}"
+        raise ConfigError(f"{where}: no point has {value!r} ({hint})")
 
 
 def _check_log(where: str, log: Logs, system: SystemSpec) -> None:
@@ -248,8 +248,8 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
             raise ConfigError(f"{where}.{argument}: is empty")
         _check_list(where, schemas, argument, values)
     required = [key for key, declared in schemas.items() if "default" not in declared]
-    if lacking := [key for key in required if key not in arguments]:
-        raise ConfigError(f"{where}: needs {', '.join(lacking)}")
+    if missing := [key for key in required if key not in arguments]:
+        raise ConfigError(f"{where}: needs {', '.join(missing)}")
     if name == "keep":
         if len(arguments.keys() - {"of"}) != 1:
             raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
@@ -324,10 +324,10 @@ def _check_frequencies(where: str, point: Point) -> None:
     for name, arguments in list_interventions(point.interventions):
         if name not in SPECTRAL:
             continue
-        here = f"{where}.interventions.{name}"
+        location = f"{where}.interventions.{name}"
         for k in (arguments.get("frequency", 0), *arguments.get("frequencies", [])):
             if k > last:
-                raise ConfigError(f"{here}: there is no frequency {k}; p = {p} has 1 to {last}")
+                raise ConfigError(f"{location}: there is no frequency {k}; p = {p} has 1 to {last}")
         number = arguments.get("random", arguments.get("strongest", 0))
         if max(number, 2 if name == "construct" else 0) > last:
-            raise ConfigError(f"{here}: p = {p} has only {last} frequencies")
+            raise ConfigError(f"{location}: p = {p} has only {last} frequencies")

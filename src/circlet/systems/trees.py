@@ -34,11 +34,11 @@ def tensors(tree: Tree) -> list[Tensor]:
 
 def storages(tree: Tree) -> list[int]:
     """Return the addresses of the memory of a tree's tensors, where these have one."""
-    found = []
+    addresses = []
     for tensor in tensors(tree):
         with contextlib.suppress(RuntimeError, NotImplementedError):  # of a sparse one, say
-            found.append(tensor.untyped_storage().data_ptr())
-    return [address for address in found if address]
+            addresses.append(tensor.untyped_storage().data_ptr())
+    return [address for address in addresses if address]
 
 
 def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
@@ -49,11 +49,11 @@ def mapped(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
         parts = (mapped(function, *parts) for parts in zip(tree, *others, strict=True))
         return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        own = {
+        fields = {
             field.name: mapped(function, *(getattr(t, field.name) for t in (tree, *others)))
             for field in dataclasses.fields(tree)
         }
-        return dataclasses.replace(tree, **own)
+        return dataclasses.replace(tree, **fields)
     return function(tree, *others)
 
 

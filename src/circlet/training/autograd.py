@@ -30,8 +30,8 @@ from circlet.training.user_functions import UserFunctions
 
 def equations(system: SystemSpec) -> Any:
     """Return the functions of `circlet.systems` for a system: declared, or made from its loss."""
-    own = load(system.equations)
-    return FromLoss(own, system) if callable(getattr(own, "loss", None)) else own
+    module = load(system.equations)
+    return FromLoss(module, system) if callable(getattr(module, "loss", None)) else module
 
 
 @dataclass(frozen=True)
@@ -78,25 +78,29 @@ class FromLoss(UserFunctions):
             raise self._error(f"the network has {name} and embedding; rename the latter: in logs "
                               "this is the name of the embedding")  # fmt: skip
         if name not in arrays:
-            known = ", ".join(arrays)
-            raise self._error(f"SYSTEM.embedding: the network has no {name!r} (it has: {known})")
+            names = ", ".join(arrays)
+            raise self._error(f"SYSTEM.embedding: the network has no {name!r} (it has: {names})")
         if arrays[name].ndim != 2:
             shape = arrays[name].shape
             raise self._error(f"SYSTEM.embedding: {name} must be (tokens, d), is {shape}")
-        own = _weights(self.network(parameters, seeds, "embedding"))[name]
-        return {"embedding": own} | {key: values for key, values in arrays.items() if key != name}
+        embedding = _weights(self.network(parameters, seeds, "embedding"))[name]
+        return {"embedding": embedding} | {
+            key: values for key, values in arrays.items() if key != name
+        }
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
         """Return the author's multipliers, and 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
-        given = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
+        multipliers = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         frozen = self._usually_frozen(parameters) if self.has_network else []
-        if moved := [name for name in frozen if given.get(name)]:
+        if moved := [name for name in frozen if multipliers.get(name)]:
             raise self._error(
                 f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
                 "gradient: set requires_grad=True, or leave it out"
             )
-        return {self.logged(name): m for name, m in (given | dict.fromkeys(frozen, 0)).items()}
+        return {
+            self.logged(name): m for name, m in (multipliers | dict.fromkeys(frozen, 0)).items()
+        }
 
     def _usually_frozen(self, parameters: dict[str, Any]) -> list[str]:
         """Return names of weights that require no gradient; `data` checks that all seeds agree."""
@@ -124,7 +128,7 @@ class FromLoss(UserFunctions):
         def stacked(*leaves: Tensor) -> Tensor:
             return torch.stack(leaves).to(device)
 
-        each = [trees.typed(self.examples(parameters, own), dtype) for own in seeds]
+        each = [trees.typed(self.examples(parameters, run_seeds), dtype) for run_seeds in seeds]
         try:
             parts = trees.mapped(stacked, *each)
         except (ValueError, KeyError, RuntimeError) as error:
@@ -132,7 +136,7 @@ class FromLoss(UserFunctions):
         network, buffers = None, dict[str, Tensor]()
         if self.has_network:
             network = trees.cast(self.network(parameters, seeds[0]), dtype).to(device)
-            others = [self.network(parameters, own) for own in seeds]
+            others = [self.network(parameters, run_seeds) for run_seeds in seeds]
             self._check_alike(others)
             usual = self._usually_frozen(parameters)
             for other in map(_frozen, others):  # all runs have the multipliers of one network
@@ -141,9 +145,9 @@ class FromLoss(UserFunctions):
                         f"network(): whether {differing[0]} requires a gradient differs between "
                         "seeds"
                     )
-            every = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
-            found = trees.mapped(stacked, *every)
-            buffers = {k: v for k, v in found.items() if (v != v[:1]).any()}
+            all_buffers = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
+            stacked_buffers = trees.mapped(stacked, *all_buffers)
+            buffers = {k: v for k, v in stacked_buffers.items() if (v != v[:1]).any()}
         return Examples(parts, network, buffers, parameters, seeds)
 
     def batch(self, data: Examples, step: int) -> Examples:
@@ -157,7 +161,7 @@ class FromLoss(UserFunctions):
         epoch, place = divmod(step - 1, math.ceil(n / size))
         if epoch not in data.orders:
             data.orders.clear()
-            orders = [own.stream("order", epoch).permutation(n) for own in data.seeds]
+            orders = [run_seeds.stream("order", epoch).permutation(n) for run_seeds in data.seeds]
             data.orders[epoch] = np.stack(orders)
         device = trees.tensors(data.parts["train"])[0].device
         rows = data.orders[epoch][:, place * size : (place + 1) * size]
@@ -210,7 +214,7 @@ class FromLoss(UserFunctions):
         self, weights: dict[str, Tensor], data: Examples, train: Tree
     ) -> dict[str, Tensor | None]:
         """Return gradients of one run's loss; None for weights that it does not depend on."""
-        own = {name: values.detach().requires_grad_() for name, values in weights.items()}
+        leaves = {name: values.detach().requires_grad_() for name, values in weights.items()}
 
         # Differentiate while the network has these weights, because checkpointed parts run again.
         def gradients(network: Any, examples: Tree) -> tuple[Tensor | None, ...]:
@@ -219,7 +223,7 @@ class FromLoss(UserFunctions):
                 raise self._error("loss() does not depend on the weights in a way that can be "
                                   "differentiated")  # fmt: skip
             try:
-                found = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+                derivatives = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
             except RuntimeError as error:
                 if lacks_memory(error) or place_in_own(error):
                     raise
@@ -227,26 +231,30 @@ class FromLoss(UserFunctions):
                 if "does not require grad" in line:
                     line = "it freezes weights, which only network() may"
                 raise self._error(f"loss() cannot be differentiated: {line}") from error
-            for name, values in zip(own, found, strict=True):
+            for name, values in zip(leaves, derivatives, strict=True):
                 if values is not None and values.layout != torch.strided:
                     raise self._error(f"loss() has a sparse gradient of {name}: set sparse=False")
-            return found
+            return derivatives
 
         with torch.enable_grad(), self._unchanged("loss()", data.network):
-            found = self._call(data.network, gradients, own, _first(data.buffers), _first(train))
-        return dict(zip(own, found, strict=True))
+            derivatives = self._call(
+                data.network, gradients, leaves, _first(data.buffers), _first(train)
+            )
+        return dict(zip(leaves, derivatives, strict=True))
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
         """Return the metrics of every run by name, each of shape (runs,)."""
         call = functools.partial(self._call, data.network, self.measured)
 
         def of_one_run() -> dict[str, Tensor]:
-            own = {name: values.detach().requires_grad_() for name, values in weights.items()}
+            leaves = {name: values.detach().requires_grad_() for name, values in weights.items()}
             with self._unchanged("metrics()", data.network):
-                return call(_first(own), _first(data.buffers), _first(data.parts))
+                return call(_first(leaves), _first(data.buffers), _first(data.parts))
 
-        def differentiable(own: dict[str, Tensor], *others: Any) -> tuple[Tensor, Any]:
-            return torch.stack([values.sum() for values in own.values()]).sum(), call(own, *others)
+        def differentiable(leaves: dict[str, Tensor], *others: Any) -> tuple[Tensor, Any]:
+            return torch.stack([values.sum() for values in leaves.values()]).sum(), call(
+                leaves, *others
+            )
 
         def of_each(*arguments: Any) -> dict[str, Tensor]:
             # Code may ask whether weights require a gradient: as in a module, they then do.
@@ -273,8 +281,12 @@ class FromLoss(UserFunctions):
         if network is None:
             return function(weights, examples)
         name = self.system.embedding
-        own = {name if k == "embedding" and name else k: v for k, v in weights.items()} | buffers
-        named = {f"network.{place}": own[key] for place, key in _places(network) if key in own}
+        by_name = {
+            name if k == "embedding" and name else k: v for k, v in weights.items()
+        } | buffers
+        named = {
+            f"network.{place}": by_name[key] for place, key in _places(network) if key in by_name
+        }
         return functional_call(_Calling(network), named, (function, examples), tie_weights=False)
 
     def logged(self, name: str) -> str:

@@ -62,16 +62,16 @@ class Graphed:
     def __call__(self, batch: Any) -> None:
         """Advance all runs in place."""
         stays = batch is self.data
-        given = [] if stays else trees.tensors(batch)
-        shapes = tuple(t.shape for t in given)
+        tensors = [] if stays else trees.tensors(batch)
+        shapes = tuple(t.shape for t in tensors)
         self.calls[shapes] += 1
         if self.calls[shapes] <= WARM_UP or self.capture is None:
             self.step(batch)
             return
         if shapes not in self.recorded:
-            own = batch if stays else trees.mapped(_copied, batch)
+            static = batch if stays else trees.mapped(_copied, batch)
             try:
-                self.recorded[shapes] = own, self.capture(lambda: self.step(own))
+                self.recorded[shapes] = static, self.capture(lambda: self.step(static))
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
@@ -79,9 +79,9 @@ class Graphed:
                 self.capture = None
                 self.step(batch)
                 return
-        own, replay = self.recorded[shapes]
-        for mine, theirs in zip([] if stays else trees.tensors(own), given, strict=True):
-            mine.copy_(theirs)
+        static, replay = self.recorded[shapes]
+        for mine, source in zip([] if stays else trees.tensors(static), tensors, strict=True):
+            mine.copy_(source)
         replay()
 
 

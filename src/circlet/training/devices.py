@@ -74,18 +74,18 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def claim(wanted: str, caught: Sequence[int] = ()) -> Iterator[str]:
+def claim(requested: str, caught: Sequence[int] = ()) -> Iterator[str]:
     """Context: the device for ``auto``, ``cpu`` or ``cuda``; a GPU is for this process alone.
 
     Raises CircletError if ``cuda`` is requested without a GPU, Interrupted if a signal is in
     ``caught`` while the process waits for a GPU.
     """
-    if wanted == "cpu":  # torch takes seconds to import, which native kernels do without
+    if requested == "cpu":  # torch takes seconds to import, which native kernels do without
         yield "cpu"
         return
     torch = load("torch")
     if not torch.cuda.is_available():
-        if wanted == "cuda":
+        if requested == "cuda":
             raise CircletError("--device cuda: torch sees no GPU here; use --device cpu or auto")
         yield "cpu"
         return

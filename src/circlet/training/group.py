@@ -53,7 +53,7 @@ class Group:
         """Return the norm of each run's part of an array."""
         raise NotImplementedError
 
-    def keep(self, kind: str, found: dict[str, Any]) -> None:
+    def keep(self, kind: str, arrays: dict[str, Any]) -> None:
         """Give the recorder the values of a kind of log at this step."""
         raise NotImplementedError
 
@@ -65,18 +65,18 @@ class Group:
         for kind in due:
             match kind:
                 case "curves":
-                    found = self.metrics()
+                    arrays = self.metrics()
                 case "signals":
-                    found = {"signal": self.signals(self.weights["embedding"])}
+                    arrays = {"signal": self.signals(self.weights["embedding"])}
                 case "gradients":
-                    found = {"gradient": self.signals(gradient["embedding"])}
+                    arrays = {"gradient": self.signals(gradient["embedding"])}
                 case "gradient_norms":
-                    found = {name: self.norm(array) for name, array in gradient.items()}
+                    arrays = {name: self.norm(array) for name, array in gradient.items()}
                 case "embeddings":
-                    found = {"vector": self.weights["embedding"]}
+                    arrays = {"vector": self.weights["embedding"]}
                 case _:
-                    found = self.weights
-            self.keep(kind, found)
+                    arrays = self.weights
+            self.keep(kind, arrays)
 
     def state(self) -> dict[str, Any]:
         """Return all that ``restore`` needs to resume at this step, in dictionaries."""
@@ -128,8 +128,8 @@ class Group:
 
 def tables(point: Point, groups: Sequence[Group]) -> dict[str, pa.Table]:
     """Return the logs of all groups of a block."""
-    found = [group.tables() for group in groups]
-    return {kind: pa.concat_tables([t[kind] for t in found]) for kind in point.logs}
+    by_group = [group.tables() for group in groups]
+    return {kind: pa.concat_tables([t[kind] for t in by_group]) for kind in point.logs}
 
 
 def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:

@@ -60,8 +60,8 @@ def run_block(
 def stamp(block: Block) -> Stamp:
     """Return inode and time of a block's last log, which change when it is finished; else zeros."""
     try:
-        found = block.log("runs").stat()
-        return found.st_ino, found.st_mtime_ns
+        status = block.log("runs").stat()
+        return status.st_ino, status.st_mtime_ns
     except OSError:
         return 0, 0
 
@@ -108,8 +108,8 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
 
     try:
         train = _trainer(block, device, parents)
-        found = [checkpoint, *([end] if keeps else [])]
-        tables = _resumed(found, began, point, functools.partial(train, after, ended))
+        checkpoints = [checkpoint, *([end] if keeps else [])]
+        tables = _resumed(checkpoints, began, point, functools.partial(train, after, ended))
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
@@ -119,8 +119,8 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
         raise
     unfinished = [status for status in tables["runs"]["status"].to_pylist() if status != "finished"]
     if unfinished:
-        where, said = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
-        log.info("%s: %s, or those that they start from did", where, said)
+        where, message = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
+        log.info("%s: %s, or those that they start from did", where, message)
     footer = made_by | {
         # Wall-clock time, from which the display estimates the time of other blocks.
         "seconds": round(time.perf_counter() - started, 3),
@@ -159,19 +159,20 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
 
 
 def _resumed(
-    found: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, train: Train
+    checkpoints: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, train: Train
 ) -> dict[str, pa.Table]:
     """Train from a saved checkpoint, or from step 0, and return the logs.
 
-    The first checkpoint in ``found`` is of the same runs; others may be of runs that logged more.
+    The first checkpoint in ``checkpoints`` is of the same runs; others may be of runs that logged
+    more.
     ``began`` is filled with the states at which training begins.
     """
-    for checkpoint in found:
+    for checkpoint in checkpoints:
         began[:] = checkpoint.load()
         if not began:
             continue
         try:
-            if checkpoint is not found[0]:
+            if checkpoint is not checkpoints[0]:
                 began[:] = [as_logged(point, state) for state in began]
         except LookupError as error:
             checkpoint.refuse(error)
@@ -183,7 +184,7 @@ def _resumed(
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
     """Return the final states of the parent runs of a block, by seed; NaN if they diverged."""
-    found: dict[int, Arrays] = {}
+    final_states: dict[int, Arrays] = {}
     for parent in block.parents:
         ends: list[Arrays] = [{} for _ in parent.seeds]
         last = [parent.point.steps]
@@ -195,8 +196,8 @@ def parent_ends(block: Block) -> dict[int, Arrays]:
             final = parquet.read_log(parent, "signals", last).sort_values("frequency")
             for end, seed in zip(ends, parent.seeds, strict=True):
                 end["signals"] = final.loc[final["seed"] == seed, "signal"].to_numpy()
-        found |= dict(zip(parent.seeds, ends, strict=True))
-    return found
+        final_states |= dict(zip(parent.seeds, ends, strict=True))
+    return final_states
 
 
 def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:

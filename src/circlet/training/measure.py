@@ -67,9 +67,9 @@ def _evaluation_seconds(point: Point, runs: int) -> float:
     equations = autograd.equations(point.system)
     if not hasattr(equations, "metrics"):
         return 0
-    own, dtype = _seeds(point, runs), getattr(torch, point.settings.dtype)
-    weights = Stack(initials(point, own, {}), dtype, CPU, {}).arrays
-    data = equations.data(point.parameters, [point.seeds(seed) for seed in own], dtype, CPU)
+    seeds, dtype = _seeds(point, runs), getattr(torch, point.settings.dtype)
+    weights = Stack(initials(point, seeds, {}), dtype, CPU, {}).arrays
+    data = equations.data(point.parameters, [point.seeds(seed) for seed in seeds], dtype, CPU)
 
     def evaluate() -> bool:
         with torch.no_grad():
@@ -104,7 +104,7 @@ def _signature(point: Point) -> str:
     shapes = [tuple(t.shape) for t in trees.tensors(data)]
     arrays = equations.initial(point.parameters, seeds)
     weights = {name: array.shape for name, array in arrays.items()}
-    said = {k: point.parameters.get(k) for k in ("optimizer", "batch_size")}
+    choices = {k: point.parameters.get(k) for k in ("optimizer", "batch_size")}
     held = activations(point)  # the same shapes may be used more often, as in a recurrent network
     return repr(
         (
@@ -112,20 +112,20 @@ def _signature(point: Point) -> str:
             (point.settings.dtype, point.settings.block),
             shapes,
             weights,
-            said,
+            choices,
             held,
         )
     )
 
 
 def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
-    found: dict[str, dict] = {}
+    by_signature: dict[str, dict] = {}
     for key, text in studies.items():
         (point,) = planning.decode(text, collections).points
         signature = _signature(point)
-        if signature not in found:
-            found[signature] = measured(point)
-        yield key, found[signature]
+        if signature not in by_signature:
+            by_signature[signature] = measured(point)
+        yield key, by_signature[signature]
 
 
 if __name__ == "__main__":

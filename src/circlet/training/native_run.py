@@ -89,17 +89,17 @@ class NativeRun(Group):
 
     def __init__(self, point: Point, seed: int, parent: Arrays):
         super().__init__(point, [seed], "cpu")
-        own: Any = native.starts(point.system.equations)
+        module: Any = native.starts(point.system.equations)
         streams, parameters = point.seeds(seed), point.parameters
         self.run = native.Run(
-            own.kernel(parameters, streams),
-            initial(point, own, seed, parent),
+            module.kernel(parameters, streams),
+            initial(point, module, seed, parent),
             parameters,
-            learning_rate_multipliers(point, own),
+            learning_rate_multipliers(point, module),
             point.settings.dtype,
         )
         self.startable = point.parent is None or bool(self.finite()[0])
-        self.batches = Batches(own, parameters, streams)
+        self.batches = Batches(module, parameters, streams)
         self.steps = FIRST  # of a call
         self.recorded = sorted(self.recorder.due)
 
@@ -147,9 +147,9 @@ class NativeRun(Group):
         """Return the norm of an array."""
         return np.linalg.norm(array.ravel())
 
-    def keep(self, kind: str, found: Mapping[str, Any]) -> None:
+    def keep(self, kind: str, arrays: Mapping[str, Any]) -> None:
         """Give the recorder the values of a kind of log at this step."""
-        self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in found.items()})
+        self.recorder.keep(kind, self.done, {k: np.asarray(v)[None] for k, v in arrays.items()})
 
     def close(self) -> None:
         """Free all that only further training needs."""
@@ -174,8 +174,8 @@ class NativeRun(Group):
 class Batches:
     """The orders of the epochs of a run, if it trains on batches."""
 
-    def __init__(self, own: ModuleType, parameters: dict[str, Any], seeds: Seeds):
-        self.own, self.parameters, self.seeds = own, parameters, seeds
+    def __init__(self, module: ModuleType, parameters: dict[str, Any], seeds: Seeds):
+        self.own, self.parameters, self.seeds = module, parameters, seeds
         size, n = parameters.get("batch_size", 0), parameters.get("n_train", 0)
         self.per_epoch = -(-n // size) if size and (size < n or parameters["dropout"]) else 0
         self.drawn: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}

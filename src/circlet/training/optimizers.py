@@ -116,13 +116,13 @@ class SGD:
 
 def optimizer(parameters: dict[str, Any], values: Values) -> Adam | SGD:
     """Return the optimiser that a point's parameters name; AdamW by default."""
-    own = parameters["learning_rate"], parameters.get("weight_decay", 0.0)
+    arguments = parameters["learning_rate"], parameters.get("weight_decay", 0.0)
     match parameters.get("optimizer", "adamw"):
         case "adamw":
-            return Adam(values, *own)
+            return Adam(values, *arguments)
         case "adam":
-            return Adam(values, *own, decoupled=False)
+            return Adam(values, *arguments, decoupled=False)
         case "sgd":
-            return SGD(values, *own, parameters.get("momentum", 0.0))
+            return SGD(values, *arguments, parameters.get("momentum", 0.0))
         case name:
             raise NotImplementedError(name)

@@ -66,7 +66,7 @@ class PlainLoop:
 
         def function() -> dict[int, Values]:
             return {
-                seed: self._gradient(seed, [own[seed] for own in weights], step, noise)
+                seed: self._gradient(seed, [by_seed[seed] for by_seed in weights], step, noise)
                 for seed in seeds
             }
 
@@ -97,9 +97,9 @@ class PlainLoop:
             return weights, weights
         network = equations.network(self.point.parameters, self.point.seeds(seed))
         network = trees.cast(network, self.dtype).to(self.device)
-        own = {equations.logged(name): v for name, v in network.named_parameters()}
-        self._set(own, start, noise)
-        return network, own
+        by_name = {equations.logged(name): v for name, v in network.named_parameters()}
+        self._set(by_name, start, noise)
+        return network, by_name
 
     @staticmethod
     def _set(weights: Values, start: Arrays, noise: float) -> Values:

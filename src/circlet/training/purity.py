@@ -152,9 +152,13 @@ class _Writes(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         arguments = operation._schema.arguments
-        by_name = dict(zip((one.name for one in arguments), args, strict=False)) | (kwargs or {})
-        for one in arguments:
-            is_written = one.alias_info is not None and one.alias_info.is_write
-            if is_written and self.storages.intersection(trees.storages(by_name.get(one.name))):
+        by_name = dict(zip((argument.name for argument in arguments), args, strict=False)) | (
+            kwargs or {}
+        )
+        for argument in arguments:
+            is_written = argument.alias_info is not None and argument.alias_info.is_write
+            if is_written and self.storages.intersection(
+                trees.storages(by_name.get(argument.name))
+            ):
                 self.operation = operation.overloadpacket.__name__
         return operation(*args, **(kwargs or {}))

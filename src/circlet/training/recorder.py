@@ -28,8 +28,8 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
     recorded: Kept = {}
     for kind in point.logs[1:]:
         due = [step for step in point.steps_logged(kind) if step <= state["done"]]
-        if lacking := [step for step in due if step not in state["recorded"][kind]]:
-            raise LookupError(f"no {kind} of step {lacking[0]}")
+        if missing := [step for step in due if step not in state["recorded"][kind]]:
+            raise LookupError(f"no {kind} of step {missing[0]}")
         recorded[kind] = {step: state["recorded"][kind][step] for step in due}
     return state | {"recorded": recorded}
 
@@ -51,9 +51,9 @@ class _Copies:
         if n > len(self.free):  # doubles the memory, so that few copies take little
             self.free = np.empty(max(n, min(self.made, PIECE)), np.float32)
         self.made += n
-        own, self.free = self.free[:n].reshape(array.shape), self.free[n:]
-        own[...] = array
-        return own
+        copied, self.free = self.free[:n].reshape(array.shape), self.free[n:]
+        copied[...] = array
+        return copied
 
 
 class Recorder:
@@ -108,11 +108,11 @@ class Recorder:
                 name: cells.reshape(runs * len(steps) * n, *cells.shape[3:]),
             }
         numbers = sum(array.size for array in kept[steps[0]].values()) // runs
-        every = np.empty((len(steps), runs, numbers), np.float32)
+        all_values = np.empty((len(steps), runs, numbers), np.float32)
         for place, step in enumerate(steps):
             arrays = [array.reshape(runs, -1) for array in kept[step].values()]
-            np.concatenate(arrays, 1, out=every[place])
-        cells = every.ravel()
+            np.concatenate(arrays, 1, out=all_values[place])
+        cells = all_values.ravel()
         rows: dict[str, Any] = {
             "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
             "step": np.repeat(steps, runs * len(names)),

@@ -41,10 +41,10 @@ def shares(
             if name not in plain.get(seed, ()):
                 continue
             expected = plain[seed][name].to(value)
-            both = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
+            difference = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
             share = 0.0
-            if both.norm() != 0:
-                share = (both.norm() / scale(seed, name, expected).nan_to_num()).item()
+            if difference.norm() != 0:
+                share = (difference.norm() / scale(seed, name, expected).nan_to_num()).item()
             differences[seed, name] = share if math.isfinite(share) else math.inf
     return differences
 

@@ -60,9 +60,9 @@ def run(
     size = group_size(point, len(seeds), device)
     parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     groups: list[Group] = []
-    for number, own in enumerate(parts):
+    for number, group_seeds in enumerate(parts):
         state = saved[number] if number < len(saved) else None
-        events = run_group(point, own, device, parents, state, trained)
+        events = run_group(point, group_seeds, device, parents, state, trained)
         groups.append(next(events))
         for group in events:
             if after:
@@ -132,9 +132,9 @@ class _Counting(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
-        given = set(trees.storages([args, kwargs]))
+        input_storages = set(trees.storages([args, kwargs]))
         for tensor in trees.tensors(result):
-            if not given.intersection(trees.storages(tensor)):
+            if not input_storages.intersection(trees.storages(tensor)):
                 self.numbers += tensor.numel()
         return result
 
@@ -259,17 +259,17 @@ class RunGroup(Group):
 
     def metrics(self) -> dict[str, Tensor]:
         """Return the metrics of all runs by name; checks them the first time."""
-        found = self.equations.metrics(self.weights, self.data)
+        values = self.equations.metrics(self.weights, self.data)
         if not self.recorder.kept["curves"]:
-            wanted = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
-            check(f"{self.point.system.name}: metric", found, wanted)
-        return found
+            expected = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
+            check(f"{self.point.system.name}: metric", values, expected)
+        return values
 
     def gradient(self) -> dict[str, Tensor]:
         """Return the gradient of the loss on the whole train set, of all runs by name."""
-        found = {name: torch.empty_like(values) for name, values in self.weights.items()}
-        self.equations.gradients(self.weights, self.data, found)
-        return found
+        gradient = {name: torch.empty_like(values) for name, values in self.weights.items()}
+        self.equations.gradients(self.weights, self.data, gradient)
+        return gradient
 
     def signals(self, embedding: Tensor) -> Tensor:
         """Return signals as `circlet.training.fourier.signals`, on the tensor's device."""
@@ -281,21 +281,21 @@ class RunGroup(Group):
         """Return the norm of each run's part of a tensor."""
         return torch.linalg.vector_norm(array.flatten(1), dim=1)
 
-    def keep(self, kind: str, found: Mapping[str, Tensor]) -> None:
+    def keep(self, kind: str, arrays: Mapping[str, Tensor]) -> None:
         """Give the recorder the values of a kind of log at this step; on a GPU, later."""
-        if not next(iter(found.values())).is_cuda:
-            self.recorder.keep(kind, self.done, {k: v.detach().numpy() for k, v in found.items()})
+        if not next(iter(arrays.values())).is_cuda:
+            self.recorder.keep(kind, self.done, {k: v.detach().numpy() for k, v in arrays.items()})
             return
-        own = {name: values.to(torch.float32, copy=True) for name, values in found.items()}
-        self.waiting.append((kind, self.done, own))
-        self.held += sum(values.nbytes for values in own.values())
+        copies = {name: values.to(torch.float32, copy=True) for name, values in arrays.items()}
+        self.waiting.append((kind, self.done, copies))
+        self.held += sum(values.nbytes for values in copies.values())
         if self.held > RECORDED:
             self.fetch()
 
     def fetch(self) -> None:
         """Copy the recorded values from the GPU to the CPU, and wait for them."""
-        for kind, step, found in self.waiting:
-            self.recorder.keep(kind, step, on_cpu(found))
+        for kind, step, arrays in self.waiting:
+            self.recorder.keep(kind, step, on_cpu(arrays))
         self.waiting, self.held = [], 0
 
     def arrays(self) -> dict[str, Any]:

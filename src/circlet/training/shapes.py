@@ -16,19 +16,19 @@ from circlet.errors import CircletError
 Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 
-def check(what: str, found: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
+def check(what: str, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Check the names and shapes of float arrays.
 
     Raises CircletError, which names the system (in ``what``), the array, and the shapes found and
     expected.
     """
-    for name in [*shapes, *(found.keys() - shapes.keys())]:
-        array: Any = found.get(name)
+    for name in [*shapes, *(arrays.keys() - shapes.keys())]:
+        array: Any = arrays.get(name)
         shape = shapes.get(name)
         if shape is None or not isinstance(array, _floats(shape)):
             it = f"{array.dtype} {tuple(array.shape)}" if hasattr(array, "shape") else repr(array)
-            wanted = "no such array" if shape is None else f"floats {tuple(shape)}"
-            raise CircletError(f"{what} {name}: found {it}, expected {wanted}")
+            expected = "no such array" if shape is None else f"floats {tuple(shape)}"
+            raise CircletError(f"{what} {name}: found {it}, expected {expected}")
 
 
 @functools.cache
@@ -45,12 +45,12 @@ def checked(system: str, gradients: Gradients) -> Gradients:
         if not first:
             gradients(weights, data, out)
             return
-        first, given = False, {name: values.as_subclass(_Guarded) for name, values in out.items()}
-        for name, values in given.items():
+        first, guarded = False, {name: values.as_subclass(_Guarded) for name, values in out.items()}
+        for name, values in guarded.items():
             values.array = f"{system}: gradient of", name
-        gradients(weights, data, given)
-        check(f"{system}: gradient of", given, {name: a.shape for name, a in weights.items()})
-        for name, values in given.items():
+        gradients(weights, data, guarded)
+        check(f"{system}: gradient of", guarded, {name: a.shape for name, a in weights.items()})
+        for name, values in guarded.items():
             if not isinstance(values, _Guarded):
                 raise CircletError(
                     f"{system}: gradient of {name}: must be written in place, not replaced"
@@ -66,11 +66,11 @@ class _Guarded(Tensor):
 
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
-        own = next((value for value in args if isinstance(value, cls)), cls)
-        what, name = own.array
-        if function is Tensor.copy_ and own is args[0]:
-            check(what, {name: args[1]}, {name: own.shape})
+        guarded = next((value for value in args if isinstance(value, cls)), cls)
+        what, name = guarded.array
+        if function is Tensor.copy_ and guarded is args[0]:
+            check(what, {name: args[1]}, {name: guarded.shape})
         result = super().__torch_function__(function, types, args, kwargs)
         if isinstance(result, cls):
-            result.array = own.array
+            result.array = guarded.array
         return result

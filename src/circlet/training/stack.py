@@ -29,11 +29,11 @@ class Stack:
         self.tensors: dict[float, Tensor] = {}
         views = {}
         for multiple in dict.fromkeys(multiples.values()):
-            own = [name for name in runs[0] if multiples[name] == multiple]
-            rows = [np.concatenate([run[name].ravel() for name in own]) for run in runs]
+            names = [name for name in runs[0] if multiples[name] == multiple]
+            rows = [np.concatenate([run[name].ravel() for name in names]) for run in runs]
             tensor = torch.as_tensor(np.stack(rows)).to(dtype=dtype, device=device)
-            parts = tensor.split([runs[0][name].size for name in own], dim=1)
-            for name, part in zip(own, parts, strict=True):
+            parts = tensor.split([runs[0][name].size for name in names], dim=1)
+            for name, part in zip(names, parts, strict=True):
                 views[name] = part.view(len(runs), *runs[0][name].shape)
             self.tensors[multiple] = tensor
         self.arrays = {name: views[name] for name in runs[0]}

@@ -52,9 +52,9 @@ class UserFunctions:
     buffers where this is not allowed.
     """
 
-    def __init__(self, own: ModuleType, system: SystemSpec):
-        self.own, self.system = own, system
-        self.has_network = hasattr(own, "network")
+    def __init__(self, module: ModuleType, system: SystemSpec):
+        self.own, self.system = module, system
+        self.has_network = hasattr(module, "network")
 
     def network(
         self, parameters: dict[str, Any], seeds: Seeds, purpose: str = "network"

@@ -19,15 +19,15 @@ def strongest(counts: pd.DataFrame, n: int) -> Estimate:
 
 def spikes(loss: np.ndarray) -> int:
     """Count how often a loss rises by the factor `CYCLE` between two falls by that factor."""
-    found, is_falling, extreme = 0, False, -math.inf  # highest since a rise, lowest since a fall
+    count, is_falling, extreme = 0, False, -math.inf  # highest since a rise, lowest since a fall
     for value in loss:
         if is_falling and value >= CYCLE * extreme:
-            is_falling, extreme, found = False, value, found + 1
+            is_falling, extreme, count = False, value, count + 1
         elif not is_falling and CYCLE * value <= extreme:
             is_falling, extreme = True, value
         else:
             extreme = min(extreme, value) if is_falling else max(extreme, value)
-    return found - (found > 0 and not is_falling)  # the last spike has not decayed yet
+    return count - (count > 0 and not is_falling)  # the last spike has not decayed yet
 
 
 def mean_spikes(losses: pd.DataFrame) -> Estimate:

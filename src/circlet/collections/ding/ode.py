@@ -111,9 +111,9 @@ def r2(law: Fit, x: np.ndarray) -> float:
     """
     truth = np.diff(x, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
-        left = ((truth - law.change(x[:-1])) ** 2).sum(0)
+        residual = ((truth - law.change(x[:-1])) ** 2).sum(0)
     total = ((truth - truth.mean(0)) ** 2).sum(0)
-    return float((1 - left[total > 0] / total[total > 0]).mean())
+    return float((1 - residual[total > 0] / total[total > 0]).mean())
 
 
 def rollout(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
@@ -147,10 +147,10 @@ def analytic(law: Fit, start: np.ndarray, steps: int) -> np.ndarray:
     return x[:, :n]
 
 
-def error(found: np.ndarray, x: np.ndarray) -> float:
+def error(predicted: np.ndarray, x: np.ndarray) -> float:
     """Return the root mean square error of a rollout; infinite if a value is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        value = np.sqrt(((found - x)[1:] ** 2).mean())
+        value = np.sqrt(((predicted - x)[1:] ** 2).mean())
     return float(value) if np.isfinite(value) else np.inf
 
 

@@ -18,9 +18,9 @@ def runs(study: Study) -> pd.DataFrame:
     """Return a row per finished run: ``run_id``, ``outcome`` in words, ``named`` and `COLUMNS`."""
     rows = parquet.read_table(study, "survival")
     alive = rows[rows["survived"].astype(bool)].groupby("run_id")["frequency"].agg(list)
-    found = pd.DataFrame({"run_id": rows["run_id"].unique()})
-    found["survivors"] = [alive.get(run_id, []) for run_id in found["run_id"]]
-    words = [f"{len(ks)} survivor{'' if len(ks) == 1 else 's'}" for ks in found["survivors"]]
-    own = rows["experiment"] == study.reproduce.get("trajectory")
-    named = found["run_id"].isin(rows.loc[own, "run_id"].head(1))
-    return found.assign(outcome=words, named=named)
+    by_run = pd.DataFrame({"run_id": rows["run_id"].unique()})
+    by_run["survivors"] = [alive.get(run_id, []) for run_id in by_run["run_id"]]
+    words = [f"{len(ks)} survivor{'' if len(ks) == 1 else 's'}" for ks in by_run["survivors"]]
+    in_trajectory = rows["experiment"] == study.reproduce.get("trajectory")
+    named = by_run["run_id"].isin(rows.loc[in_trajectory, "run_id"].head(1))
+    return by_run.assign(outcome=words, named=named)

@@ -25,9 +25,9 @@ def over_runs(values: ArrayLike, runs: pd.DataFrame, least: float, most: float) 
     If runs combine embeddings and networks, the interval allows for both being shared.
     """
     n_seeds = runs[SEEDS].nunique()
-    found = Estimate()
+    estimate = Estimate()
     if n_seeds.min() > 1 and len(runs[SEEDS].drop_duplicates()) > n_seeds.max():
-        found = stats.crossed_mean(values, runs["embedding_seed"], runs["network_seed"])
-    if math.isnan(found.low):
-        found = stats.over_units(values, runs[fewest(runs)], least, most)
-    return found._replace(n=int(n_seeds.min())).within(least, most)
+        estimate = stats.crossed_mean(values, runs["embedding_seed"], runs["network_seed"])
+    if math.isnan(estimate.low):
+        estimate = stats.over_units(values, runs[fewest(runs)], least, most)
+    return estimate._replace(n=int(n_seeds.min())).within(least, most)

@@ -63,10 +63,10 @@ def frame(tables: Tables, name: str, role: str, step: int) -> pd.DataFrame:
 
 def svm(rows: pd.DataFrame) -> tuple[Estimate, Estimate]:
     """Accuracy of the linear SVM on signal and gradient, and its gain over the majority."""
-    known = rows.dropna(subset=["initial_gradient", "circularity"])
-    x, alive = known[FEATURES].to_numpy(float), known["alive"].to_numpy(bool)
-    found = survival_classifiers.held_out_accuracy(x, alive, known)
-    return found[0], found[2]
+    complete = rows.dropna(subset=["initial_gradient", "circularity"])
+    x, alive = complete[FEATURES].to_numpy(float), complete["alive"].to_numpy(bool)
+    estimates = survival_classifiers.held_out_accuracy(x, alive, complete)
+    return estimates[0], estimates[2]
 
 
 EFFECTS = {
@@ -83,7 +83,7 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
     name. Each result has ``values`` at `STEPS` and at the end, ``gaps`` between them on the scale
     of the claim, and ``same``, the expected content of ``shorter``: empty if no step agrees.
     """
-    found = []
+    results = []
     for claim in claims.to_dict("records"):
         role, name, effect = EFFECTS[claim["claim"]]
         if f"steps={LAST}" not in claim["conditions"] or role not in (*SURVIVAL, "trajectory"):
@@ -100,7 +100,7 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
             return to(value(step, chosen)) - to(value(LAST, chosen))
 
         values = {step: value(step, runs) for step in frames}
-        if any(np.isnan(one) for one in values.values()):
+        if any(np.isnan(at_step) for at_step in values.values()):
             continue  # the claim needs several runs per embedding
         gaps = {
             step: stats.jackknife(
@@ -109,9 +109,11 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
             for step in STEPS
         }
         margin = verdicts.margin(claim)
-        differs = [s for s, one in gaps.items() if not -margin <= one.low <= one.high <= margin]
+        differs = [
+            s for s, at_step in gaps.items() if not -margin <= at_step.low <= at_step.high <= margin
+        ]
         later = [step for step in STEPS if step > max(differs, default=0)]
-        found.append(
+        results.append(
             {**claim, "values": values, "gaps": gaps, "same": f"steps>={later[0]}" if later else ""}
         )
-    return found
+    return results

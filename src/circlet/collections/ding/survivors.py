@@ -37,19 +37,19 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
     intervention has removed it or constructed it along a single direction.
     """
     p = len(embedding)
-    every = spectrum.coefficients(embedding)
-    largest = np.abs(every).max()
-    found = []
+    coefficients = spectrum.coefficients(embedding)
+    largest = np.abs(coefficients).max()
+    by_frequency = []
     for k in spectrum.frequencies(p):
         wave = np.exp(2j * np.pi * k * np.arange(p) / p)
         parts = []
-        for direction in (every[k].real, every[k].imag):
+        for direction in (coefficients[k].real, coefficients[k].imag):
             x = embedding @ direction
             is_there = np.abs(direction).max() > _LEAST * largest
             share = 2 / (p * (x**2).sum()) * np.abs(x @ wave) ** 2 if is_there else np.nan
             parts.append(share)
-        found.append(np.sqrt((parts[0] ** 2 + parts[1] ** 2) / 2))
-    return np.array(found)
+        by_frequency.append(np.sqrt((parts[0] ** 2 + parts[1] ** 2) / 2))
+    return np.array(by_frequency)
 
 
 def relative_gradients(signals: np.ndarray) -> np.ndarray:

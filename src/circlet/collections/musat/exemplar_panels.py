@@ -36,11 +36,11 @@ def with_classifier(study: Study, structure: str) -> Figure:
 def _embedding(axes: Axes, study: Study, role: str, structure: str) -> str | None:
     """Draw an exemplar; returns its run_id. If the structure never formed, the panel says so."""
     exemplars = parquet.read_table(study, "exemplars")
-    found = exemplars[(exemplars["role"] == role) & (exemplars["structure"] == structure)]
-    if found.empty:
+    matching = exemplars[(exemplars["role"] == role) & (exemplars["structure"] == structure)]
+    if matching.empty:
         panels.missing(axes, f"no {TITLES[structure]} among these runs")
         return None
-    row = found.iloc[0]
+    row = matching.iloc[0]
     vectors = panels.vectors(parquet.read_table(study, "embeddings"), row["run_id"])
     panels.embedding(axes, vectors, fontsize=9)
     axes.set_title(_title(row), fontsize=8.5)

@@ -37,8 +37,8 @@ def _shown(study: Study, rows: pd.DataFrame) -> Iterator[str]:
         if "projection_gallery" in roles:
             yield from galleries.projections(point, point["d"].iloc[0])
     if "table1" in study.reproduce:
-        own = rows[rows["experiment"] == study.reproduce["table1"]]
-        yield from galleries.classifiers(own)
+        table1_runs = rows[rows["experiment"] == study.reproduce["table1"]]
+        yield from galleries.classifiers(table1_runs)
 
 
 def runs(study: Study) -> pd.DataFrame:

@@ -107,7 +107,7 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
     """
     x = torch.as_tensor(np.insert(tokens, 0, 1, axis=1), dtype=xi.dtype)  # (sequences, 1 + length)
     coefficients = xi @ torch.linalg.pinv(x).T  # (networks, d, 1 + length)
-    left = xi - coefficients @ x.T
+    residuals = xi - coefficients @ x.T
     total = (xi - xi.mean(2, keepdim=True)).square().sum((1, 2))
     slopes = coefficients[..., 1:]
     direction = torch.linalg.eigh(slopes @ slopes.mT).eigenvectors[..., -1:]  # largest eigenvalue
@@ -129,15 +129,15 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
         legal=legal,
         rho=variance_ratio(xi, classes),
         n_clusters=(sizes[:, 0] > 0).sum(1),
-        r2=1 - left.square().sum((1, 2)) / total,
+        r2=1 - residuals.square().sum((1, 2)) / total,
         classes=classes,
     )
 
 
-def is_head(found: Signature, rho: float = HEAD, most: int | None = None) -> Tensor:
+def is_head(signatures: Signature, rho: float = HEAD, most: int | None = None) -> Tensor:
     """Whether a clustering head is present: a legal signature whose clusters are tight."""
-    present = found.legal & (found.rho < rho)
-    return present if most is None else present & (found.n_clusters <= most)
+    present = signatures.legal & (signatures.rho < rho)
+    return present if most is None else present & (signatures.n_clusters <= most)
 
 
 def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
@@ -150,10 +150,10 @@ def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
     sums, sizes = grouped(xi[None], classes[None])
     filled = sizes[0, 0] > 0
     centroids = (sums[0] / sizes[0])[:, filled].T  # (clusters, d)
-    own = (filled.cumsum(0) - 1)[classes]
+    cluster_index = (filled.cumsum(0) - 1)[classes]
     distances = torch.cdist(xi.T, centroids)
-    purity = (distances.argmin(1) == own).double().mean()
-    radius = distances.gather(1, own[:, None]).max()
+    purity = (distances.argmin(1) == cluster_index).double().mean()
+    radius = distances.gather(1, cluster_index[:, None]).max()
     gaps = torch.pdist(centroids)
     separation = gaps.min() / (2 * radius) if len(gaps) else torch.tensor(torch.nan)
     return purity.item(), separation.item()

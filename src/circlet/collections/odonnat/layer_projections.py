@@ -136,7 +136,7 @@ def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
     layers, vectors, attention = _layers(network, parameters, tokens)
     planes = {layer: _plane(points) for layer, points in layers.items()}
     xy = {name: points.numpy() @ planes[layer] for name, (points, layer) in vectors.items()}
-    boxes = {name: _box(here) for name, here in xy.items()}
+    boxes = {name: _box(places) for name, places in xy.items()}
     boxes |= {"xi": _box(xy["xi"], origin=False), "r": _box(xy["r"], xy["mlp"], origin=False)}
     on_xi = system.classify(network, _grid(boxes["xi"], planes["xi"], layers["xi"].T))
     on_r = network["embedding"] @ _grid(boxes["r"], planes["r"], layers["r"].T)
@@ -151,7 +151,7 @@ def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
         "r_map": _map(on_r),
         "probability": torch.softmax(network["embedding"] @ layers["r"].T, 1)[0].T.numpy(),
     }
-    drawn |= {f"{name}_xy": here for name, here in xy.items()}
+    drawn |= {f"{name}_xy": places for name, places in xy.items()}
     drawn |= {f"{name}_box": box for name, box in boxes.items()}
     return drawn
 

@@ -29,12 +29,13 @@ _SPIKES = 3  # spikes among the moments of a run
 def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> dict[str, list[dict]]:
     """Return the moments of each run, in order, by run_id."""
     words = {"drop_step": "loss leaves chance", "structure_step": "head forms", "fit_step": "fits"}
-    found = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
+    moments = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
     highest = spikes.sort_values("height", ascending=False).groupby("run_id").head(_SPIKES)
-    found = pd.concat([found, highest[["run_id", "step"]].assign(text="loss spike")])
-    found = found.dropna(subset=["step"]).astype({"step": int}).sort_values(["run_id", "step"])
+    moments = pd.concat([moments, highest[["run_id", "step"]].assign(text="loss spike")])
+    moments = moments.dropna(subset=["step"]).astype({"step": int}).sort_values(["run_id", "step"])
     return {
-        run_id: own[["step", "text"]].to_dict("records") for run_id, own in found.groupby("run_id")
+        run_id: group[["step", "text"]].to_dict("records")
+        for run_id, group in moments.groupby("run_id")
     }
 
 
@@ -49,10 +50,10 @@ def runs(study: Study) -> pd.DataFrame:
     steps = rows[["run_id", "structure_step", "fit_step"]]
     spikes = parquet.read_table(study, "spikes")
     named = set()
-    for experiment, own in rows.groupby("experiment"):
+    for experiment, group in rows.groupby("experiment"):
         of_spikes = spikes[spikes["experiment"] == experiment]
-        named |= {run_id for run_id, *_ in snapshots.chosen(own, of_spikes, 0)}
-        named.add(success.best(own))
+        named |= {run_id for run_id, *_ in snapshots.chosen(group, of_spikes, 0)}
+        named.add(success.best(group))
     moments = rows["run_id"].map(_moments(rows, spikes))
     outcome = ended + ending
     return steps.assign(outcome=outcome, moments=moments, named=rows["run_id"].isin(named))

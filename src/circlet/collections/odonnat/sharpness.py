@@ -30,18 +30,20 @@ def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.
     of the mean loss, for as many runs.
     """
     size = max(1, TOGETHER // (chosen.target.shape[2] * weights["hidden.weight"].shape[1]))
-    found = []
+    eigenvalues = []
     for part in (slice(i, i + size) for i in range(0, len(chosen.target), size)):
-        own = {name: array[part] for name, array in weights.items()}
-        found.append(_lanczos(own, system.Sequences(chosen.absent[part], chosen.target[part]), p))
-    return np.concatenate(found)
+        part_weights = {name: array[part] for name, array in weights.items()}
+        eigenvalues.append(
+            _lanczos(part_weights, system.Sequences(chosen.absent[part], chosen.target[part]), p)
+        )
+    return np.concatenate(eigenvalues)
 
 
 @torch.enable_grad()
 def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
     leaves = {name: array.double().requires_grad_() for name, array in weights.items()}
-    every = system.Sequences(chosen.absent.double(), chosen.target)
-    losses, _ = loss.metrics(system.logits(leaves, every, p), every.target, 1)
+    sequences = system.Sequences(chosen.absent.double(), chosen.target)
+    losses, _ = loss.metrics(system.logits(leaves, sequences, p), sequences.target, 1)
     arrays = list(leaves.values())
     gradient = torch.autograd.grad(losses.sum(), arrays, create_graph=True)
     n = sum(array[0].numel() for array in arrays)
@@ -55,9 +57,9 @@ def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np
             with torch.enable_grad():
                 following = _hessian_product(arrays, gradient, basis[-1])
             diagonal.append((following * basis[-1]).sum(1))
-            known = torch.stack(basis, 1)  # (runs, vectors, n)
+            vectors = torch.stack(basis, 1)  # (runs, vectors, n)
             for _ in range(2):  # twice, because rounding leaves a remainder
-                following = following - ((known @ following[..., None]).mT @ known)[:, 0]
+                following = following - ((vectors @ following[..., None]).mT @ vectors)[:, 0]
             norm = torch.linalg.vector_norm(following, dim=1)
             beside.append(norm)
             basis.append(following / norm.clamp(min=1e-300)[:, None])

@@ -12,15 +12,15 @@ TABLES = ("ode_coefficients", "survival", "forecast")
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
     """Return matrices by run and method: a row per target, a column per source (0: constant)."""
-    found: dict[str, Any] = {}
+    matrices: dict[str, Any] = {}
     if "ode_coefficients" in tables:
         rows = tables["ode_coefficients"]
         rows = rows[rows["run_id"].isin(trained)]
-        for (run_id, method), own in rows.groupby(["run_id", "method"], sort=False):
-            matrix = own.pivot(index="target", columns="source", values="coefficient")
+        for (run_id, method), group in rows.groupby(["run_id", "method"], sort=False):
+            matrix = group.pivot(index="target", columns="source", values="coefficient")
             rounded = matrix.map("{:.5g}".format).astype(float)
-            found.setdefault(run_id, {})[method] = rounded.to_numpy().tolist()
-    return found
+            matrices.setdefault(run_id, {})[method] = rounded.to_numpy().tolist()
+    return matrices
 
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
@@ -28,26 +28,26 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
 
     Runs with interventions, which may start with few circles, are left out.
     """
-    own = played[played["system"] == "embedding_mlp"]
-    acts = [name for name in own if "." in name or name.partition("_")[0] in INTERVENTIONS]
-    own = own[own[acts].isna().all(axis=1)]
-    own = own.assign(count=[0 if ks is None else len(ks) for ks in own["survivors"]])
-    own = own[own["count"] > 0].sort_values(
+    networks = played[played["system"] == "embedding_mlp"]
+    acts = [name for name in networks if "." in name or name.partition("_")[0] in INTERVENTIONS]
+    networks = networks[networks[acts].isna().all(axis=1)]
+    networks = networks.assign(count=[0 if ks is None else len(ks) for ks in networks["survivors"]])
+    networks = networks[networks["count"] > 0].sort_values(
         ["frames", "count", "run_id"], ascending=[False, True, True]
     )
-    if own.empty:
+    if networks.empty:
         return []
-    run = own.iloc[0]
+    run = networks.iloc[0]
     ks = [str(k) for k in run["survivors"]]
-    every = (int(run["p"]) - 1) // 2
+    n_circles = (int(run["p"]) - 1) // 2
     named = f"frequency {ks[0]}" if len(ks) == 1 else f"frequencies {', '.join(ks)}"
     survive, coloured = f"{len(ks)} of them survive", "Their signals are"
     if len(ks) == 1:
         survive, coloured = "one of them survives", "Its signal is"
     decided = _decided(tables.get("forecast"), run["weight_decay"])
     text = (
-        f"A network with more dimensions starts with {every} circles, one for each frequency, all "
-        f"of similar size. At the end {survive} ({named}). {coloured} "
+        f"A network with more dimensions starts with {n_circles} circles, one for each frequency, "
+        f"all of similar size. At the end {survive} ({named}). {coloured} "
         f"coloured below; the others are grey.{decided}"
     )
     stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}
@@ -58,8 +58,8 @@ def _decided(forecast: pd.DataFrame | None, weight_decay: float) -> str:
     """Return a sentence on how well signals up to step 10 predict survival; empty if unknown."""
     if forecast is None:
         return ""
-    own = forecast[forecast["weight_decay"] == weight_decay].dropna(subset=["auc"])
-    right = own.drop_duplicates("step").set_index("step")["auc"]
+    scores = forecast[forecast["weight_decay"] == weight_decay].dropna(subset=["auc"])
+    right = scores.drop_duplicates("step").set_index("step")["auc"]
     if not {0, 10} <= set(right.index):
         return ""
     first, later = (f"{100 * right[step]:.0f} % of the time" for step in (0, 10))

@@ -40,8 +40,8 @@ def draw(study: Study) -> Figure:
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
         base = losses["trajectory"].query("seed == @seed")
         _line(axes, base, counts, style.BLUE, "all frequencies")
-        here = losses[role].query("seed == @seed")
-        for n, line in here.groupby(column):
+        ablated = losses[role].query("seed == @seed")
+        for n, line in ablated.groupby(column):
             which = "strongest final" if role == "ablated_starts" else "random"
             colour = {1: style.ORANGE, 2: style.GREEN}.get(n, style.GREY)
             _line(axes, line, counts, colour, f"{n} {which}")

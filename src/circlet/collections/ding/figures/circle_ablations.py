@@ -22,12 +22,12 @@ def draw(study: Study) -> Figure:
     whole = losses[losses["n_kept"] == 0].sort_values("step")
     names = {1: "one circle", 2: "two circles", 3: "three circles"}
     for axes, (n, name) in zip(figure.subplots(1, 3, sharey=True), names.items(), strict=True):
-        here = losses[losses["n_kept"] == n]
-        for _, line in here.groupby(here["kept"].map(tuple)):
+        choices = losses[losses["n_kept"] == n]
+        for _, line in choices.groupby(choices["kept"].map(tuple)):
             line = line.sort_values("step")
             axes.plot(line["step"], line["loss"], color=style.BLUE, alpha=0.6, lw=0.9)
         axes.plot(whole["step"], whole["loss"], color=style.ORANGE, ls="--", lw=1)
-        n_choices = here["kept"].map(tuple).nunique()
+        n_choices = choices["kept"].map(tuple).nunique()
         axes.set_title(f"{name} left, {n_choices} choices", fontsize=8)
         axes.set(xlabel="step", ylabel="loss on all pairs (nat)", yscale="log")
         axes.locator_params(axis="x", nbins=4)

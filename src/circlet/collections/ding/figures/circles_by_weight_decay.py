@@ -34,8 +34,8 @@ def draw(study: Study) -> Figure:
             ("n_circles_absolute", style.GREY, "above 10"),
             ("n_circles", style.BLUE, "above twice the mean"),
         ):
-            own = part.assign(high=part["high"].clip(upper=n_frequencies))  # there are no more
-            panels.outcome(axes, own, "weight_decay", outcome, colour, label)
+            clipped = part.assign(high=part["high"].clip(upper=n_frequencies))  # there are no more
+            panels.outcome(axes, clipped, "weight_decay", outcome, colour, label)
         axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
         axes.locator_params(axis="x", nbins=5)
         axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))

@@ -30,13 +30,13 @@ def draw(study: Study) -> Figure:
     left.set_title(f"{n_embeddings} embeddings per d", fontsize=8)
     left.legend(fontsize=7)
     largest = survival["d"].max()
-    here = survival[survival["d"] == largest]
-    edges = np.linspace(here["circularity"].min(), here["circularity"].max(), 26)
+    at_largest = survival[survival["d"] == largest]
+    edges = np.linspace(at_largest["circularity"].min(), at_largest["circularity"].max(), 26)
     for alive, colour, label in ((False, style.BLUE, "dead"), (True, style.ORANGE, "survived")):
-        values = here.loc[here["survived"] == alive, "circularity"]
+        values = at_largest.loc[at_largest["survived"] == alive, "circularity"]
         if len(values):
             right.hist(values, edges, density=True, color=colour, alpha=0.5, label=label)
     right.set(xlabel=f"circularity at step 0, d = {largest}", ylabel="density of frequencies")
-    right.set_title(f"{here['run_id'].nunique()} runs", fontsize=8)
+    right.set_title(f"{at_largest['run_id'].nunique()} runs", fontsize=8)
     right.legend(fontsize=7)
     return figure

@@ -22,13 +22,13 @@ def draw(study: Study) -> Figure:
     steps = sorted(means["step"].unique())
     figure, grid = panels.row(len(steps), 2.5 * len(steps) + 0.8, 2.9)
     for axes, step in zip(grid, steps, strict=True):
-        here, dots = means[means["step"] == step], runs[runs["step"] == step]
+        at_step, dots = means[means["step"] == step], runs[runs["step"] == step]
         axes.scatter(dots["d"], dots["test_loss"], s=7, color=style.BLUE, alpha=0.35, lw=0)
-        panels.band(axes, here, "d", "test_loss", style.BLUE)
-        p = here["p"].iloc[0]
+        panels.band(axes, at_step, "d", "test_loss", style.BLUE)
+        p = at_step["p"].iloc[0]
         axes.axvline(p, color=style.ORANGE, linestyle=":")
         above = int((dots["test_loss"] > 1).sum())
-        title = f"step {step}, d = p at {p}\n{here['n_runs'].min()} runs per d, {above} above 1"
+        title = f"step {step}, d = p at {p}\n{at_step['n_runs'].min()} runs per d, {above} above 1"
         axes.set_title(title, fontsize=8)
         axes.set(xlabel="embedding dimension d", ylabel="test loss (nat)", ylim=(0, 1))
     return figure

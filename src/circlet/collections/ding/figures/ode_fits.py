@@ -42,12 +42,12 @@ def draw(study: Study) -> Figure:
     lines = lines[lines["run_id"] == run_id]
     for panel, alive in ((axes[0, 1], False), (axes[1, 0], True)):
         kind = "survives" if alive else "dies"
-        here = lines[lines["survived"] == alive]
-        if here.empty:
+        circles = lines[lines["survived"] == alive]
+        if circles.empty:
             panels.missing(panel, f"no circle {kind}, or too few steps to fit")
             continue
-        k = here.loc[here[here["step"] == 0]["signal"].idxmax(), "frequency"]
-        circle_panels.ode_lines(panel, here[here["frequency"] == k])
+        k = circles.loc[circles[circles["step"] == 0]["signal"].idxmax(), "frequency"]
+        circle_panels.ode_lines(panel, circles[circles["frequency"] == k])
         panel.set_title(f"k = {k}, {kind}", fontsize=8)
         panel.set(xlabel="step", ylabel="signal")
         panel.legend(fontsize=7)

@@ -27,9 +27,9 @@ def draw(study: Study) -> Figure:
         ("lasso", "Lasso", style.ORANGE),
         ("quadratic", "quadratic", style.GREY),
     ):
-        here = fits[fits["method"] == method]
-        relative = (here["rollout_error"] / here["mean_signal"]).clip(upper=worst)
-        left.scatter(here["r2"], relative, s=14, color=colour, alpha=0.6, lw=0,
+        method_fits = fits[fits["method"] == method]
+        relative = (method_fits["rollout_error"] / method_fits["mean_signal"]).clip(upper=worst)
+        left.scatter(method_fits["r2"], relative, s=14, color=colour, alpha=0.6, lw=0,
                      label=label)  # fmt: skip
     left.axhline(worst, color=style.GREY, lw=0.8, ls=":")
     left.text(0.02, worst * 1.3, "lost", fontsize=7, color=style.GREY,

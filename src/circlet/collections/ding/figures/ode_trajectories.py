@@ -27,9 +27,9 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(rows, _PER_ROW, squeeze=False, sharex=True, sharey=True).ravel()
     top = 1.15 * lines["signal"].max()
     for axes, k in zip(grid, frequencies, strict=False):
-        here = lines[lines["frequency"] == k]
-        circle_panels.ode_lines(axes, here)
-        alive = bool(here["survived"].iloc[0])
+        circle = lines[lines["frequency"] == k]
+        circle_panels.ode_lines(axes, circle)
+        alive = bool(circle["survived"].iloc[0])
         axes.set_title(f"k = {k}{' survives' if alive else ''}", fontsize=7, pad=2,
                        color=style.ORANGE if alive else style.GREY)  # fmt: skip
         axes.set(ylim=(0, top))

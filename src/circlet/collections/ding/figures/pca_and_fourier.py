@@ -25,9 +25,9 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(1.75 * _PER_ROW, 4.1))
     grid = figure.subplots(2, _PER_ROW, squeeze=False)
     for row, view in zip(grid, ("pca", "fourier"), strict=True):
-        here = views[views["view"] == view]
+        planes = views[views["view"] == view]
         for rank, axes in enumerate(row):
-            plane = here[here["rank"] == rank]
+            plane = planes[planes["rank"] == rank]
             if plane.empty:
                 axes.axis("off")
                 continue

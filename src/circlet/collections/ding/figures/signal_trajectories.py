@@ -43,8 +43,8 @@ def draw(study: Study) -> Figure:
                 panels.missing(axes, "no circle survives" if alive else "no circle dies")
                 continue
             k = chosen["index"].iloc[0]
-            here = views[(views["index"] == k) & (views["step"] == step)]
-            circle_panels.plane(axes, here, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
+            plane = views[(views["index"] == k) & (views["step"] == step)]
+            circle_panels.plane(axes, plane, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
             kind = "survives" if alive else "dies"
             axes.set_title(f"k = {k} {kind}, step {step}", fontsize=7,
                            color=style.ORANGE if alive else style.GREY)  # fmt: skip

@@ -44,7 +44,7 @@ def table(study: Study) -> Iterator[dict]:
     survival = parquet.read_table(study, "survival", "trajectory")
     for block in study.blocks:
         p, activation = (block.point.parameters[k] for k in ("p", "activation"))
-        every = embedding_mlp.select(p, [np.ones(p * p, dtype=bool)], torch.device("cpu"))
+        all_pairs = embedding_mlp.select(p, [np.ones(p * p, dtype=bool)], torch.device("cpu"))
         logged = log_frames.finished(block, "parameters")
         for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
             circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
@@ -55,8 +55,8 @@ def table(study: Study) -> Iterator[dict]:
             for kept in choices(strongest):
                 reduced = interventions.keep(whole, kept) if kept else whole
                 network["embedding"] = torch.as_tensor(reduced)[None]
-                logits = embedding_mlp.logits(network, every, activation)
-                value, _ = loss.metrics(logits, every.target, 1)
+                logits = embedding_mlp.logits(network, all_pairs, activation)
+                value, _ = loss.metrics(logits, all_pairs.target, 1)
                 yield {
                     "run_id": run_id,
                     "step": step,

@@ -337,11 +337,11 @@ def table(study: Study) -> Iterator[dict]:
             rule = survivors.rule(points[0].steps)[1] if gradients else "survived"
             frame = frame.assign(alive=frame[rule].astype(bool))
         base = [point.parent.experiment for point in points if point.parent]
-        every = frame
+        rows = frame
         if name == "losses" and base:  # to compare with the runs from all circles
-            every = parquet.read_table(study, name)
-            every = every[every["experiment"].isin([study.reproduce[role], *base])]
-        measured = effect(every) if len(frame) else Estimate()
+            rows = parquet.read_table(study, name)
+            rows = rows[rows["experiment"].isin([study.reproduce[role], *base])]
+        measured = effect(rows) if len(frame) else Estimate()
         if "run_id" in frame:
             n_runs = frame["run_id"].nunique()
         else:

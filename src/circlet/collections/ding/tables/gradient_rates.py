@@ -41,14 +41,14 @@ def table(study: Study) -> Iterator[dict]:
         edges = np.linspace(early[:, i].min(), early[:, i].max(), _BINS + 1)
         place = np.clip(np.digitize(early[:, i], edges) - 1, 0, _BINS - 1)
         for b in np.unique(place):
-            here = alive[place == b]
+            in_bin = alive[place == b]
             yield {
                 "experiment": study.reproduce["initial_gradients"],
                 "step": step,
                 "bin_low": edges[b],
                 "bin_high": edges[b + 1],
                 "rule": rule,
-                **stats.share(*stats.counted(here)).columns("rate"),
+                **stats.share(*stats.counted(in_bin)).columns("rate"),
                 "n_runs": survival["run_id"].nunique(),
                 "n_planned": n_planned,
             }

@@ -28,14 +28,14 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
     for run_id, x, _ in ode.runs(study):
         for method in ("least_squares", "lasso") if ode.enough(x) else ():
             law = ode.fit(x, method)
-            every = np.column_stack([law.intercept, law.coefficients])
-            target, source = np.indices(every.shape)
+            coefficients = np.column_stack([law.intercept, law.coefficients])
+            target, source = np.indices(coefficients.shape)
             yield pd.DataFrame(
                 {
                     "run_id": run_id,
                     "method": method,
                     "target": target.ravel() + 1,
                     "source": source.ravel(),
-                    "coefficient": every.ravel(),
+                    "coefficient": coefficients.ravel(),
                 }
             )

@@ -60,5 +60,5 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         by_run = dict(list(early.groupby("run_id", sort=False)))
         for run_id, rows in embeddings.groupby("run_id", sort=False):
             wide = by_run[run_id].pivot(index="step", columns="frequency", values="signal")
-            found = run_rows(rows, wide.to_numpy(np.float64), last)
-            yield pd.DataFrame(found).assign(run_id=run_id)
+            columns = run_rows(rows, wide.to_numpy(np.float64), last)
+            yield pd.DataFrame(columns).assign(run_id=run_id)

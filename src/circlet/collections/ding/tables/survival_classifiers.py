@@ -82,11 +82,11 @@ def held_out_accuracy(
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment and set of features."""
     logged = parquet.read_table(study, "survival")
-    every = logged.dropna(subset=["initial_gradient", "circularity"])
+    complete = logged.dropna(subset=["initial_gradient", "circularity"])
     for experiment in study.config.experiments:
         points = study.experiment(experiment)
         rule, column = survivors.rule(points[0].steps)
-        survival = every[every["experiment"] == experiment]
+        survival = complete[complete["experiment"] == experiment]
         alive = survival[column].to_numpy(bool)
         if len(alive) < _FEWEST:
             continue

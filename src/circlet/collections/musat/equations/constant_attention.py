@@ -39,14 +39,14 @@ def data(
 ) -> Data:
     """Train and test pairs of the runs with these seeds."""
     p = parameters["p"]
-    every = torch.as_tensor(pairs(p))
-    counts = torch.nn.functional.one_hot(every, p).sum(1).to(dtype)  # (pairs, p)
+    all_pairs = torch.as_tensor(pairs(p))
+    counts = torch.nn.functional.one_hot(all_pairs, p).sum(1).to(dtype)  # (pairs, p)
     masks = [torch.as_tensor(train_mask(parameters, s)) for s in seeds]
 
     def select(masks: list[Tensor]) -> Pairs:
         return Pairs(
             incidence=torch.stack([counts[m].T for m in masks]).contiguous().to(device),
-            target=torch.stack([(every[m].sum(1) % p)[None] for m in masks]).to(device),
+            target=torch.stack([(all_pairs[m].sum(1) % p)[None] for m in masks]).to(device),
         )
 
     return Data(train=select(masks), test=select([~m for m in masks]))

@@ -47,15 +47,15 @@ def data(
 ) -> Couplings:
     """The couplings, the same for all runs of a block."""
     p = parameters["p"]
-    every = torch.tensor(list(itertools.combinations_with_replacement(range(p), 2)))
-    classes = every.sum(1) % p
+    all_pairs = torch.tensor(list(itertools.combinations_with_replacement(range(p), 2)))
+    classes = all_pairs.sum(1) % p
     other = classes[:, None] != classes
-    same = ~other & ~torch.eye(len(every), dtype=torch.bool)
+    same = ~other & ~torch.eye(len(all_pairs), dtype=torch.bool)
     weight = int(same.sum()) / int(other.sum())
     move = {"dtype": dtype, "device": device}
     same, other = same.to(**move), weight * other.to(**move)
     return Couplings(
-        incidence=torch.nn.functional.one_hot(every, p).sum(1).to(**move),
+        incidence=torch.nn.functional.one_hot(all_pairs, p).sum(1).to(**move),
         attraction=parameters["g_a"] * same,
         repulsion=parameters["g_r"] * other,
         alignment=parameters["f_a"] * (same - other),

@@ -43,21 +43,21 @@ def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
 
     Networks come before particles.
     """
-    own = played[(played["outcome"] == outcome) & (played["d"] == 2)]
-    own = own.assign(is_particles=own["system"] != "constant_attention")
-    if own.empty:
+    candidates = played[(played["outcome"] == outcome) & (played["d"] == 2)]
+    candidates = candidates.assign(is_particles=candidates["system"] != "constant_attention")
+    if candidates.empty:
         return None
     measure = {"circle": "norm_ratio", "grid": "imperfections"}[outcome]
     order = ["is_particles", "frames", measure, "run_id"]
-    return own.sort_values(order, ascending=[True, False, True, True]).iloc[0]
+    return candidates.sort_values(order, ascending=[True, False, True, True]).iloc[0]
 
 
 def _most(structures: pd.DataFrame | None) -> str:
     """Return a sentence on the weight decay with the most circles in the largest sweep."""
     if structures is None or "weight_decay" not in structures:
         return ""
-    own = structures[(structures["system"] == "constant_attention") & (structures["d"] == 2)]
-    sweeps = own.groupby("experiment").filter(lambda rows: rows["weight_decay"].nunique() > 1)
+    networks = structures[(structures["system"] == "constant_attention") & (structures["d"] == 2)]
+    sweeps = networks.groupby("experiment").filter(lambda rows: rows["weight_decay"].nunique() > 1)
     if sweeps.empty:
         return ""
     experiment = sweeps["experiment"].value_counts().index[0]

@@ -36,8 +36,8 @@ def draw(study: Study) -> Figure:
     by_cell = table[table["cell"] != "all"]
     columns = list(dict.fromkeys(zip(by_cell["weight_decay"], by_cell["cell"], strict=True)))
     z = np.full((len(rows), len(columns)), np.nan)
-    for one in by_cell.itertuples():
-        z[rows.index(one.row), columns.index((one.weight_decay, one.cell))] = one.z
+    for entry in by_cell.itertuples():
+        z[rows.index(entry.row), columns.index((entry.weight_decay, entry.cell))] = entry.z
     figure = Figure(figsize=(11, 1.6 + 0.42 * len(rows)))
     axes = figure.subplots()
     image = axes.imshow(z, cmap=style.DIVERGING, vmin=-_MOST, vmax=_MOST, aspect="auto")

@@ -48,9 +48,9 @@ _PANELS = {
 }
 
 
-def _panel(axes: Axes, known: pd.DataFrame, rows: dict[float, int]) -> None:
+def _panel(axes: Axes, cells: pd.DataFrame, rows: dict[float, int]) -> None:
     """One column of a table, ours above the paper's; ``rows``: height of each row."""
-    for claim in known.itertuples():
+    for claim in cells.itertuples():
         y = rows[claim.value]
         colour = _COLOURS.get(claim.verdict, style.GREY)
         ends = [claim.measured_low, claim.measured_high]
@@ -70,9 +70,9 @@ def draw(study: Study) -> Figure:
     for part, (table, (name, swept, parameter, columns)) in zip(
         parts, _PANELS.items(), strict=True
     ):
-        known = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
-        known = known.assign(value=[row[swept] for row in known["keys"]])
-        rows = {value: -i for i, value in enumerate(known["value"].unique())}
+        cells = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
+        cells = cells.assign(value=[row[swept] for row in cells["keys"]])
+        rows = {value: -i for i, value in enumerate(cells["value"].unique())}
         grid = part.subplots(1, 5, sharey=True)
         grid[0].set(
             yticks=list(rows.values()), yticklabels=[f"{parameter} {value:g}" for value in rows]
@@ -80,7 +80,7 @@ def draw(study: Study) -> Figure:
         for empty in grid[len(columns) :]:
             empty.axis("off")
         for axes, (column, title) in zip(grid, columns.items(), strict=False):
-            _panel(axes, known[known["column"] == column], rows)
+            _panel(axes, cells[cells["column"] == column], rows)
             axes.set_title(title, fontsize=8.5)
         part.suptitle(name, fontsize=10, x=0.01, ha="left")
     line = {"linewidth": 2, "marker": "o", "markersize": 4}

@@ -42,19 +42,19 @@ def nearest(runs: pd.DataFrame, parameter: str, value: float) -> pd.DataFrame:
 
 def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
     """The exemplars among some rows of ``structures``, by structure; absent if there is none."""
-    found = {}
+    exemplars = {}
     ties = ["imperfections", "norm_ratio"]
     circles, others = runs[runs["is_circle"]], runs[~runs["is_circle"]]
     if len(circles):
-        found["circle"] = circles.sort_values("norm_ratio").iloc[0]
+        exemplars["circle"] = circles.sort_values("norm_ratio").iloc[0]
     if len(others):
         ranked = others.assign(
             error=-others["test_accuracy"].fillna(0),
             from_mean=(others["imperfections"] - others["imperfections"].mean()).abs(),
         )
-        found["grid"] = ranked.sort_values(["error", *ties]).iloc[0]
-        found["imperfect_grid"] = ranked.sort_values(["from_mean", *ties]).iloc[0]
-    return found
+        exemplars["grid"] = ranked.sort_values(["error", *ties]).iloc[0]
+        exemplars["imperfect_grid"] = ranked.sort_values(["from_mean", *ties]).iloc[0]
+    return exemplars
 
 
 def table(study: Study) -> Iterator[dict]:

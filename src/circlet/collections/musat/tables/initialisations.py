@@ -58,14 +58,14 @@ def cells(
     other networks, (..., others). Accuracies are in per cent.
     """
     few = of_circles.shape[-1] < _FEWEST
-    own = np.full(of_circles.shape[:-1], math.nan) if few else of_circles.mean(-1)
+    circle_accuracy = np.full(of_circles.shape[:-1], math.nan) if few else of_circles.mean(-1)
     x = imperfections - imperfections.mean(-1, keepdims=True)
     y = accuracy - accuracy.mean(-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (x * y).sum(-1) / np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     angle = stats.angle(n_circles, _RUNS)
-    return np.stack([angle, own, accuracy.mean(-1), imperfections.mean(-1), z], -1)
+    return np.stack([angle, circle_accuracy, accuracy.mean(-1), imperfections.mean(-1), z], -1)
 
 
 def drawn(
@@ -87,10 +87,10 @@ def drawn(
         sample = stream.integers(n, size=(draws, n))
         return among[np.take_along_axis(sample, stream.integers(n, size=(draws, size)), 1)]
 
-    own = chosen(np.flatnonzero(circle), count)
+    circles = chosen(np.flatnonzero(circle), count)
     others = chosen(np.flatnonzero(~circle), _RUNS - count)
     return cells(
-        stream.binomial(_RUNS, share), accuracy[own], accuracy[others], imperfections[others]
+        stream.binomial(_RUNS, share), accuracy[circles], accuracy[others], imperfections[others]
     )
 
 
@@ -100,23 +100,23 @@ def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float
     ``tables`` are the drawn ones, (draws, cells), ``published`` the paper's, (cells,). Cells that
     are missing in the paper or in the drawn tables are left out.
     """
-    known = ~np.isnan(published) & np.isfinite(tables).all(0)
-    mean, own = tables.mean(0), tables[:, known]
+    present = ~np.isnan(published) & np.isfinite(tables).all(0)
+    mean, present_tables = tables.mean(0), tables[:, present]
     spread = tables.std(0, ddof=1)
     # If all counts are zero they have no spread; the spread of a sample's angle replaces it.
     counts = np.arange(len(mean)) % len(_CELLS) == 0
     spread[counts] = np.maximum(spread[counts], 1 / math.sqrt(_RUNS + 0.5))
-    covariance = np.cov(own, rowvar=False)
-    np.fill_diagonal(covariance, spread[known] ** 2)
+    covariance = np.cov(present_tables, rowvar=False)
+    np.fill_diagonal(covariance, spread[present] ** 2)
     inverse = np.linalg.pinv(covariance, hermitian=True)
 
     def distance(x: np.ndarray) -> np.ndarray:
-        off = x - mean[known]
+        off = x - mean[present]
         return np.einsum("...i,ij,...j->...", off, inverse, off)
 
-    far = float(distance(published[known]))
-    p = (1 + int((distance(own) >= far).sum())) / (1 + len(own))
-    return (published - mean) / spread, far, int(known.sum()), p
+    far = float(distance(published[present]))
+    p = (1 + int((distance(present_tables) >= far).sum())) / (1 + len(present_tables))
+    return (published - mean) / spread, far, int(present.sum()), p
 
 
 def holm(p: list[float]) -> list[float]:
@@ -128,12 +128,12 @@ def holm(p: list[float]) -> list[float]:
 
 def published_cells(study: Study) -> dict[tuple[float, str], float]:
     """Table 1 of the paper by weight decay and cell, without the accuracy of a single circle."""
-    known = claims.read(study)
-    found = {}
-    for row in known[(known["source"] == "Table 1") & known["column"].isin(_CELLS)].itertuples():
+    rows = claims.read(study)
+    by_cell = {}
+    for row in rows[(rows["source"] == "Table 1") & rows["column"].isin(_CELLS)].itertuples():
         if row.published_n >= _FEWEST and not row.claim.endswith("wd0_circle_accuracy"):
-            found[row.keys["weight_decay"], row.column] = float(row.published)
-    return found
+            by_cell[row.keys["weight_decay"], row.column] = float(row.published)
+    return by_cell
 
 
 def _on_scale(cell: str, value: float) -> float:
@@ -158,7 +158,7 @@ def table(study: Study) -> Iterator[dict]:
         [_on_scale(cell, paper.get((decay, cell), math.nan)) for decay, cell in names]
     )
     points = study.experiment(study.reproduce["initialisations"])
-    found = []
+    judgements = []
     for (kind, std), runs in structures.groupby(["initialisation", "embedding_std"], sort=False):
         by_decay = [runs[runs["weight_decay"] == decay] for decay in decays]
         if min(map(len, by_decay)) < _RUNS:
@@ -166,7 +166,7 @@ def table(study: Study) -> Iterator[dict]:
         stream = np.random.default_rng(0)
         counts_of = [int(paper[decay, "circles"]) for decay in decays]
         tables = np.concatenate(
-            [drawn(own, k, stream, _DRAWS) for own, k in zip(by_decay, counts_of, strict=True)], 1
+            [drawn(rows, k, stream, _DRAWS) for rows, k in zip(by_decay, counts_of, strict=True)], 1
         )
         planned = sum(
             p.count
@@ -175,9 +175,9 @@ def table(study: Study) -> Iterator[dict]:
         )
         counts = {"n_runs": len(runs), "n_planned": planned}
         keys = {"initialisation": kind, "embedding_std": std, **counts}
-        found.append((keys, tables, *judged(tables, expected)))
-    corrected = holm([p for *_, p in found])
-    for (keys, tables, z, distance, n_cells, p), p_holm in zip(found, corrected, strict=True):
+        judgements.append((keys, tables, *judged(tables, expected)))
+    corrected = holm([p for *_, p in judgements])
+    for (keys, tables, z, distance, n_cells, p), p_holm in zip(judgements, corrected, strict=True):
         yield keys | {
             "cell": "all", "distance": distance, "n_cells": n_cells, "p": p, "p_holm": p_holm,
         }  # fmt: skip

@@ -33,10 +33,10 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
     """Accuracy of circles minus that of the others, in points, at equal weight decay."""
     strata = [
         tuple(
-            100 * here.loc[kind, "test_accuracy"].to_numpy(float)
-            for kind in (here["is_circle"], ~here["is_circle"])
+            100 * group.loc[kind, "test_accuracy"].to_numpy(float)
+            for kind in (group["is_circle"], ~group["is_circle"])
         )
-        for _, here in runs.groupby("weight_decay")
+        for _, group in runs.groupby("weight_decay")
     ]
     n_circles = int(runs["is_circle"].sum())
     rarer = min(n_circles, len(runs) - n_circles)
@@ -46,8 +46,8 @@ def circles_beat_others(runs: pd.DataFrame) -> Estimate:
 def weakest_correlation(runs: pd.DataFrame) -> Estimate:
     """R of imperfections and accuracy, at the weight decay where it is least negative."""
     by_decay = [
-        association.correlation(here["imperfections"], here["test_accuracy"])
-        for _, here in runs[~runs["is_circle"]].groupby("weight_decay")
+        association.correlation(group["imperfections"], group["test_accuracy"])
+        for _, group in runs[~runs["is_circle"]].groupby("weight_decay")
     ]
     decided = [r for r in by_decay if not math.isnan(r.high)]
     if not decided or len(decided) < len(by_decay):
@@ -64,8 +64,8 @@ def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Esti
     """Return the share of circles at the largest minus that at the smallest value, in per cent."""
     few, many = _ends(runs, by, values)
     shares = (*stats.counted(many["is_circle"]), *stats.counted(few["is_circle"]))
-    found = contrasts.share_difference(*shares).times(100)
-    return found._replace(n=min(len(few), len(many)))
+    difference = contrasts.share_difference(*shares).times(100)
+    return difference._replace(n=min(len(few), len(many)))
 
 
 def fewer_imperfections(runs: pd.DataFrame) -> Estimate:

@@ -66,9 +66,9 @@ def encode(
     tokens: np.ndarray, p: int, k: int, dtype: torch.dtype, device: torch.device
 ) -> Sequences:
     """Return tokens, (runs, sequences, length), as input of the network."""
-    here = torch.as_tensor(tokens, device=device).mT[:, None]  # (runs, 1, length, sequences)
+    by_position = torch.as_tensor(tokens, device=device).mT[:, None]  # (runs, 1, length, sequences)
     values = torch.arange(p, device=device)[:, None, None]
-    absent = torch.zeros(1, dtype=dtype, device=device).where(here == values, -torch.inf)
+    absent = torch.zeros(1, dtype=dtype, device=device).where(by_position == values, -torch.inf)
     target = torch.as_tensor(tokens[..., :k].sum(2, dtype=np.int64) % p, device=device)
     return Sequences(absent=absent.flatten(1, 2), target=target[:, None])
 
@@ -91,7 +91,7 @@ def _shuffle(data: Data, number: int) -> None:
     a checkpoint has nothing to restore.
     """
     train, kept, rate = data.train, None, data.parameters["dropout"]
-    drawn = [epoch(data.parameters, own, number) for own in data.seeds]
+    drawn = [epoch(data.parameters, run_seeds, number) for run_seeds in data.seeds]
     order = torch.as_tensor(np.stack([order for order, _ in drawn])).to(train.absent.device)[
         :, None
     ]
@@ -234,8 +234,8 @@ def metrics(weights: dict[str, Tensor], data: Data) -> dict[str, Float[Tensor, "
         values = []
         for some in (slice(i, i + size) for i in range(0, runs, size)):
             target = chosen.target[some]
-            own = {name: array[some] for name, array in weights.items()}
-            o = logits(own, Sequences(chosen.absent[some], target), p)
+            some_weights = {name: array[some] for name, array in weights.items()}
+            o = logits(some_weights, Sequences(chosen.absent[some], target), p)
             values.append(torch.stack(loss.metrics(o, target, 1)))
         names = (f"{part}_loss", f"{part}_accuracy")
         measured |= dict(zip(names, torch.cat(values, 1), strict=True))

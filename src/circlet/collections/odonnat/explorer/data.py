@@ -18,20 +18,20 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
 
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the stops that the played runs can show."""
-    own = played[played["system"] == "sparse_transformer"]
-    return [*_head(tables.get("heads"), own), *_spike(tables.get("spikes"), own)]
+    transformers = played[played["system"] == "sparse_transformer"]
+    return [*_head(tables.get("heads"), transformers), *_spike(tables.get("spikes"), transformers)]
 
 
 def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
     """Return the run that shows the two phases in figures, else one with a head and most frames."""
     frames = played.set_index("run_id")["frames"]
-    known = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
-    known = known.dropna(subset=["structure_step"])
-    for _, own in heads.groupby("experiment", sort=False):
-        exemplar = snapshots.exemplar(own)
-        if exemplar is not None and exemplar["run_id"] in set(known["run_id"]):
+    candidates = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
+    candidates = candidates.dropna(subset=["structure_step"])
+    for _, group in heads.groupby("experiment", sort=False):
+        exemplar = snapshots.exemplar(group)
+        if exemplar is not None and exemplar["run_id"] in set(candidates["run_id"]):
             return exemplar
-    ranked = known.assign(frames=known["run_id"].map(frames))
+    ranked = candidates.assign(frames=candidates["run_id"].map(frames))
     ranked = ranked.sort_values(["frames", "run_id"], ascending=[False, True])
     return None if ranked.empty else ranked.iloc[0]
 
@@ -73,10 +73,10 @@ def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, 
     """Return the stop of the highest spike."""
     if spikes is None:
         return []
-    known = spikes[spikes["run_id"].isin(played["run_id"])]
-    if known.empty:
+    played_spikes = spikes[spikes["run_id"].isin(played["run_id"])]
+    if played_spikes.empty:
         return []
-    spike = known.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
+    spike = played_spikes.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
     return [_stop("A loss spike", spike["run_id"], spike["step"], (
         f"Long after the task is learned, the train loss jumps from {spike['baseline']:.2g} to "
         f"{spike['height']:.2g} nat at step {spike['step']}. Step forward to see whether the "

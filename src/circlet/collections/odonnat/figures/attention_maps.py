@@ -36,12 +36,12 @@ def draw(study: Study) -> Figure:
         panels.plays(axes, rows["run_id"].iloc[0], rows["step"].iloc[0])
     solved = heads["success"].astype(bool)
     bins = np.linspace(0, 1, 31)
-    for name, own, colour in (
+    for name, runs, colour in (
         ("solved", heads[solved], style.BLUE),
         ("not solved", heads[~solved], style.ORANGE),
     ):
-        right.hist(own["distractor_attention"], bins, color=colour, alpha=0.6,
-                   label=f"{name} ({len(own)} runs)")  # fmt: skip
+        right.hist(runs["distractor_attention"], bins, color=colour, alpha=0.6,
+                   label=f"{name} ({len(runs)} runs)")  # fmt: skip
     length, k = (study.points[0].parameters[name] for name in ("length", "k"))
     right.axvline(1 - k / length, color=style.GREY, ls="--", lw=0.8, label="uniform")
     right.set(xlabel="attention to the distractors", ylabel="runs")

@@ -37,20 +37,20 @@ def draw(study: Study) -> Figure:
         if len(snapshots):
             shown["in batches"] = snapshots["run_id"].iloc[0], "log"
     if "full_batch" in study.reproduce:
-        own = heads[heads["experiment"] == study.reproduce["full_batch"]]
-        if len(own):
-            shown["full batches"] = success.best(own), "linear"
+        subset = heads[heads["experiment"] == study.reproduce["full_batch"]]
+        if len(subset):
+            shown["full batches"] = success.best(subset), "linear"
     if not shown:
         return panels.nothing("no finished run to draw")
     figure = Figure(figsize=(10, 2.7 * len(shown)))
     rows = figure.subplots(len(shown), 3, squeeze=False)
     for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
-        own = losses[losses["run_id"] == run_id].sort_values("step")
-        panels.train_and_test(left, own, "loss", per_epoch[run_id])
+        subset = losses[losses["run_id"] == run_id].sort_values("step")
+        panels.train_and_test(left, subset, "loss", per_epoch[run_id])
         left.legend(fontsize=7)
         left.set_title(f"{title}: {run_id}", fontsize=7)
         panels.plays(left, run_id)
-        panels.train_and_test(middle, own, "accuracy", per_epoch[run_id])
+        panels.train_and_test(middle, subset, "accuracy", per_epoch[run_id])
         of_run = norms[norms["run_id"] == run_id].sort_values("step")
         for name, colour in _PARTS.items():
             line = of_run[of_run["name"] == name]

@@ -63,10 +63,10 @@ def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:
         ("head_present", style.GREEN, "with a head"),
         ("test_accuracy", style.ORANGE, "mean test accuracy"),
     ):
-        own = rows[rows["outcome"] == name]
-        center = own["estimate"].astype(float)
-        ends = np.abs([center - own["low"], own["high"] - center])
-        axes.errorbar(own["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
+        curve = rows[rows["outcome"] == name]
+        center = curve["estimate"].astype(float)
+        ends = np.abs([center - curve["low"], curve["high"] - center])
+        axes.errorbar(curve["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
                       capsize=2, label=text, ls="none" if discrete else "-")  # fmt: skip
     axes.set(xlabel=label, ylabel="share of runs, accuracy", ylim=(-0.03, 1.03))
     counts = rows["n_runs"]
@@ -86,8 +86,8 @@ def draw(study: Study) -> Figure:
     columns = min(3, len(shown))
     lines = -(-len(shown) // columns)
     figure = Figure(figsize=(3.3 * columns + 0.5, 2.8 * lines + 0.3))
-    every = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axes, (role, rows) in zip(every, shown.items(), strict=False):
+    all_axes = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes, (role, rows) in zip(all_axes, shown.items(), strict=False):
         _panel(axes, rows, _PARAMETERS[role][1], role == "biases")
         if role == "biases":
             axes.set_xticks([0, 1], ["off", "on"])
@@ -97,7 +97,7 @@ def draw(study: Study) -> Figure:
             axes.minorticks_off()
             if len(values := sorted(set(rows["x"]))) <= 5:
                 axes.set_xticks(values, [f"{x:g}" for x in values])
-    for axes in every[len(shown) :]:
+    for axes in all_axes[len(shown) :]:
         axes.axis("off")
-    every[0].legend(fontsize=6)
+    all_axes[0].legend(fontsize=6)
     return figure

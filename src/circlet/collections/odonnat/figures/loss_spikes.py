@@ -38,7 +38,7 @@ def _moves(axes: Axes, before: dict, after: dict, name: str) -> None:
 
 
 def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: int) -> None:
-    moments = {moment: log_frames.arrays(own) for moment, own in rows.groupby("moment")}
+    moments = {moment: log_frames.arrays(group) for moment, group in rows.groupby("moment")}
     steps = rows.groupby("moment")["step"].first()
     left, *others, right = part.subplots(1, 4)
     near = losses[(losses["step"] - steps["before"]).abs() <= _AROUND * per_epoch]
@@ -70,8 +70,8 @@ def draw(study: Study) -> Figure:
         rows = snapshots[snapshots["role"] == role]
         run_id = rows["run_id"].iloc[0]
         part.suptitle(f"amplified by {role.replace('_', ' ')}: {run_id}", fontsize=9)
-        own = losses[losses["run_id"] == run_id]
-        _row(part, rows, own, per_epoch.loc[run_id, "steps_per_epoch"])
+        run_losses = losses[losses["run_id"] == run_id]
+        _row(part, rows, run_losses, per_epoch.loc[run_id, "steps_per_epoch"])
     left, right = parts[-1].subplots(1, 2, width_ratios=[1.2, 1])
     _gains(left, spikes)
     _causes(right, spikes)
@@ -83,8 +83,8 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     for cause, colour in zip(
         ("representation", "mlp", "both", "joint"), style.labels(4), strict=True
     ):
-        own = spikes[spikes["cause"] == cause]
-        axes.scatter(own["norm_gain"], own["mlp_gain"], s=10, color=colour, label=cause)
+        group = spikes[spikes["cause"] == cause]
+        axes.scatter(group["norm_gain"], group["mlp_gain"], s=10, color=colour, label=cause)
     axes.scatter(spikes["norm_gain_quiet"], spikes["mlp_gain_quiet"], s=8, color=style.GREY,
                  marker="x", lw=0.6, zorder=0)  # fmt: skip
     axes.axhline(1, color="0.8", lw=0.7, zorder=0)

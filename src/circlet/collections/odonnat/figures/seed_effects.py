@@ -30,14 +30,16 @@ def draw(study: Study) -> Figure:
     left.set_yticks(range(len(table)), [f"{d}, {o}" for d, o in table.index], fontsize=7)
     left.set_xticks([])
     left.set(xlabel=f"{table.shape[1]} initialisations, by mean accuracy", ylabel="data, order")
-    known = effects.dropna(subset=["share"])
-    y = np.arange(len(known))
-    ends = np.abs([known["share"] - known["share_low"], known["share_high"] - known["share"]])
-    right.errorbar(known["share"], y, xerr=np.nan_to_num(ends.astype(float)), color=style.BLUE,
+    estimated = effects.dropna(subset=["share"])
+    y = np.arange(len(estimated))
+    ends = np.abs(
+        [estimated["share"] - estimated["share_low"], estimated["share_high"] - estimated["share"]]
+    )
+    right.errorbar(estimated["share"], y, xerr=np.nan_to_num(ends.astype(float)), color=style.BLUE,
                    marker="o", ls="none", capsize=3)  # fmt: skip
-    names = [f"{r.factor}\n({r.levels} seeds)" for r in known.itertuples()]
+    names = [f"{r.factor}\n({r.levels} seeds)" for r in estimated.itertuples()]
     right.set_yticks(y, names, fontsize=7)
-    right.set(xlim=(-0.03, 1), ylim=(-0.6, len(known) - 0.4))
+    right.set(xlim=(-0.03, 1), ylim=(-0.6, len(estimated) - 0.4))
     right.set(xlabel="share of the variance of the accuracy")
     right.set_title("partial, 95 % intervals", fontsize=8)
     return figure

@@ -41,8 +41,8 @@ def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     for role, (label, colour) in names.items():
         if role not in study.reproduce:
             continue
-        own = losses[losses["experiment"] == study.reproduce[role]]
-        for i, (_, run) in enumerate(own.groupby("run_id")):
+        role_losses = losses[losses["experiment"] == study.reproduce[role]]
+        for i, (_, run) in enumerate(role_losses.groupby("run_id")):
             run = run.sort_values("step")
             axes.plot(run["step"], run["test_accuracy"], color=colour, lw=0.8, alpha=0.7,
                       label=label if i == 0 else None)  # fmt: skip
@@ -59,27 +59,27 @@ def _task(study: Study, role: str) -> str:
 def draw(study: Study) -> Figure:
     """Draw a transfer (left), the curriculum (middle), and the line between its final weights."""
     heads, transfers = parquet.read_table(study, "heads"), parquet.read_table(study, "transfers")
-    has = study.reproduce
+    roles = study.reproduce
     figure, (left, middle, right) = panels.row(3, 10.5, 3, width_ratios=[1.2, 1, 1])
     groups = {}
-    if "scratch" in has:
-        own = heads[heads["experiment"] == has["scratch"]]
-        groups["from scratch"] = own
-    if "transfer" in has:
-        own = transfers[transfers["experiment"] == has["transfer"]]
+    if "scratch" in roles:
+        runs = heads[heads["experiment"] == roles["scratch"]]
+        groups["from scratch"] = runs
+    if "transfer" in roles:
+        runs = transfers[transfers["experiment"] == roles["transfer"]]
         for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
-            groups[name] = own[own["parent_success"].astype(bool) == solved]
+            groups[name] = runs[runs["parent_success"].astype(bool) == solved]
     if groups:
-        role = "scratch" if "scratch" in has else "transfer"
+        role = "scratch" if "scratch" in roles else "transfer"
         _accuracies(left, groups, f"{_task(study, role)}: solved of all")
     else:
         panels.missing(left, "no transfer in this study")
-    if "curriculum" in has:
+    if "curriculum" in roles:
         _curves(middle, study, parquet.read_table(study, "losses"))
         middle.set_title(_task(study, "curriculum"), fontsize=8)
     else:
         panels.missing(middle, "no curriculum in this study")
-    if "curriculum" in has and "curriculum_scratch" in has:
+    if "curriculum" in roles and "curriculum_scratch" in roles:
         lines = parquet.read_table(study, "interpolations")
         for _, line in lines.groupby("run_id"):
             line = line.sort_values("t")

@@ -41,8 +41,8 @@ def draw(study: Study) -> Figure:
     panels.train_and_test(left, losses, "loss", per_epoch)
     panels.train_and_test(right, losses, "accuracy", per_epoch)
     left.legend(fontsize=7)
-    every = below.subplots(1, len(_NAMES))
-    for i, (axes, (moment, name)) in enumerate(zip(every, _NAMES.items(), strict=True)):
+    all_axes = below.subplots(1, len(_NAMES))
+    for i, (axes, (moment, name)) in enumerate(zip(all_axes, _NAMES.items(), strict=True)):
         rows = snapshots[snapshots["moment"] == moment]
         step = int(rows["step"].iloc[0])
         network_panels.decisions(axes, Moment(log_frames.arrays(rows), losses, step))

@@ -9,12 +9,12 @@ from jax import numpy as jnp
 from circlet.bench.peers import Arrays, Peer, columns, rows
 
 
-def sequence_examples(parameters: Arrays, own: Any, seeds: Any) -> Arrays:
+def sequence_examples(parameters: Arrays, starts_module: Any, seeds: Any) -> Arrays:
     """Return train sequences (examples, length), one-hot tokens, sums of the first k tokens."""
-    tokens, _ = own.sequences(parameters, seeds)
+    tokens, _ = starts_module.sequences(parameters, seeds)
     target = tokens[:, : parameters["k"]].sum(1, dtype=np.int64) % parameters["p"]
-    here = tokens[:, None] == np.arange(parameters["p"])[:, None]  # (examples, p, length)
-    return {"tokens": tokens.astype(np.int32), "here": here, "target": target}
+    one_hot = tokens[:, None] == np.arange(parameters["p"])[:, None]  # (examples, p, length)
+    return {"tokens": tokens.astype(np.int32), "here": one_hot, "target": target}
 
 
 def _norm(x: Any, axis: int) -> Any:
@@ -37,13 +37,13 @@ def written(weights: Arrays, examples: Arrays) -> Any:
 
 def formulated(weights: Arrays, examples: Arrays) -> Any:
     """Compute the same; scores and values are tables of tokens and positions, (p, length)."""
-    here = jnp.moveaxis(examples["here"], 0, 2)  # (p, length, examples)
+    one_hot = jnp.moveaxis(examples["here"], 0, 2)  # (p, length, examples)
     embedding = weights["embedding"]
-    z = _norm(embedding[: len(here), None] + weights["position"], 2)
+    z = _norm(embedding[: len(one_hot), None] + weights["position"], 2)
     scores = z @ weights["query"][0] / z.shape[2] ** 0.5
     values = z @ weights["value.weight"].T
-    alpha = jax.nn.softmax(jnp.where(here, scores[..., None], 0).sum(0), axis=0)
-    xi = jnp.einsum("vld,vle->de", values, jnp.where(here, alpha, 0))
+    alpha = jax.nn.softmax(jnp.where(one_hot, scores[..., None], 0).sum(0), axis=0)
+    xi = jnp.einsum("vld,vle->de", values, jnp.where(one_hot, alpha, 0))
     r = xi + columns(weights, "output", _gelu(columns(weights, "hidden", _norm(xi, 0))))
     return embedding @ r
 

@@ -148,8 +148,10 @@ def structure_steps(
     for run in range(runs):
         weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
                    for name in logged[0]}  # fmt: skip
-        found = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
-        present.append(clusters.is_head(found, clusters.FORMING, clusters.MOST_CLUSTERS).numpy())
+        signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
+        present.append(
+            clusters.is_head(signature, clusters.FORMING, clusters.MOST_CLUSTERS).numpy()
+        )
     windows = np.lib.stride_tricks.sliding_window_view(np.array(present), _IN_A_ROW, axis=1)
     forms = [first(np.array(steps), row) for row in np.all(windows, axis=2)]
     return [
@@ -161,8 +163,8 @@ def structure_steps(
 def overlap(parameters: dict, seeds) -> float:
     """Share of the test set that is in the train set, too."""
     train, test = system.sequences(parameters, seeds)
-    known = {row.tobytes() for row in train}
-    return float(np.mean([row.tobytes() in known for row in test]))
+    train_rows = {row.tobytes() for row in train}
+    return float(np.mean([row.tobytes() in train_rows for row in test]))
 
 
 @torch.no_grad()
@@ -172,34 +174,37 @@ def _block(block: Block) -> pd.DataFrame:
     p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
     seen = snapshots(block)
-    wanted = sorted({0, point.steps, *seen})
-    arrays = parquet.read_weights(block, wanted)
-    logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(wanted)}
+    steps = sorted({0, point.steps, *seen})
+    arrays = parquet.read_weights(block, steps)
+    logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(steps)}
     start, weights = (
         {name: torch.as_tensor(a) for name, a in logged[s].items()} for s in (0, point.steps)
     )
     finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
-    found = clusters.signature(xi, of.tokens, p, k)
-    near = [clusters.nearest(x, c) for x, c in zip(xi, found.classes, strict=True)]
+    signature = clusters.signature(xi, of.tokens, p, k)
+    near = [clusters.nearest(x, c) for x, c in zip(xi, signature.classes, strict=True)]
     seeds = [point.seeds(seed) for seed in block.seeds]
     forms = structure_steps(logged, seen, of, p, k)
     train = system.data(point.parameters, seeds, torch.float32, torch.device("cpu")).train
     norms = system.embed(weights, train, p).norm(dim=1)
     # For p > 2 tokens need not lie at equal distances, so a head may have no integers.
-    told = clusters.is_head(found).numpy()
-    present = told if p == 2 else [None] * block.count
-    integers = found.integers.numpy()
+    is_head = clusters.is_head(signature).numpy()
+    present = is_head if p == 2 else [None] * block.count
+    integers = signature.integers.numpy()
     prefixes = torch.as_tensor(of.classes["suffix"])[None]
     columns = {
         "head_present": present,
-        "legal": found.legal.numpy(),
-        "kind": [kind(w, k) if here else None for w, here in zip(integers, present, strict=True)],
+        "legal": signature.legal.numpy(),
+        "kind": [
+            kind(w, k) if is_present else None
+            for w, is_present in zip(integers, present, strict=True)
+        ],
         "integers": list(integers),
-        "n_clusters": found.n_clusters.numpy(),
-        "rho_integer": found.rho.numpy(),
-        "linear_r2": found.r2.numpy(),
+        "n_clusters": signature.n_clusters.numpy(),
+        "rho_integer": signature.rho.numpy(),
+        "linear_r2": signature.r2.numpy(),
         "purity": [purity for purity, _ in near],
         "separation": [separation for _, separation in near],
         **{name: values.numpy() for name, values in attention(weights, of, p, k).items()},
@@ -217,7 +222,7 @@ def _block(block: Block) -> pd.DataFrame:
         named = torch.as_tensor(classes)[None]
         columns[f"rho_{name}"] = clusters.variance_ratio(xi, named).numpy()
         columns[f"rho_{name}_normed"] = clusters.variance_ratio(s, named).numpy()
-    columns["rho_integer_normed"] = clusters.variance_ratio(s, found.classes).numpy()
+    columns["rho_integer_normed"] = clusters.variance_ratio(s, signature.classes).numpy()
     columns["clustered"] = columns["rho_histogram"] < clusters.HEAD
     frame = pd.DataFrame(columns).assign(seed=list(block.seeds)).astype({"head_present": "boolean"})
     return frame[finite.numpy()]

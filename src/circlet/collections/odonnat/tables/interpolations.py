@@ -32,14 +32,14 @@ COLUMNS = [
 
 def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarray]]]:
     """Block and last weights of the finished runs of a role, by seed."""
-    found = {}
+    ends = {}
     for block in (b for p in study.experiment(study.reproduce[role]) for b in p.blocks):
         status = parquet.read_log(block, "runs").set_index("seed")["status"]
         weights = parquet.read_weights(block, [block.point.steps])
         for i, seed in enumerate(block.seeds):
             if status[seed] == "finished":
-                found[seed] = block, {name: array[0, i] for name, array in weights.items()}
-    return found
+                ends[seed] = block, {name: array[0, i] for name, array in weights.items()}
+    return ends
 
 
 @torch.no_grad()

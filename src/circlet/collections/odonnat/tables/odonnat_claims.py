@@ -106,8 +106,8 @@ def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
     """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
     spikes = tables["spikes"].dropna(subset=["cause"])
     by_run = (spikes["cause"] == "representation").groupby(spikes["run_id"])
-    found = stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
-    return found.within(0, 100)
+    share = stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
+    return share.within(0, 100)
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
@@ -132,17 +132,17 @@ def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
     """
     solved = successes(tables["heads"])
     drops = dict(zip(solved["run_id"], epochs(solved, "drop_step"), strict=True))
-    every = tables["gradient_norms"]
+    all_norms = tables["gradient_norms"]
     ratios = []
-    for run_id, norms in every[every["run_id"].isin(drops)].groupby("run_id"):
+    for run_id, norms in all_norms[all_norms["run_id"].isin(drops)].groupby("run_id"):
         total = norms.assign(square=norms["norm"].astype(float) ** 2).groupby("step")["square"]
         size = np.sqrt(total.sum())
         per_epoch = solved["steps_per_epoch"].iloc[0]
         from_drop = size.index / per_epoch - drops[run_id]
-        here = size[np.abs(from_drop) <= _AROUND]
+        at_drop = size[np.abs(from_drop) <= _AROUND]
         before = size[(from_drop >= -5 * _AROUND) & (from_drop <= -3 * _AROUND)]
-        if drops[run_id] >= 5 * _AROUND and len(here) and len(before):
-            ratios.append(here.max() / before.max())
+        if drops[run_id] >= 5 * _AROUND and len(at_drop) and len(before):
+            ratios.append(at_drop.max() / before.max())
     return stats.geometric_mean(ratios)
 
 
@@ -161,8 +161,8 @@ def transferred(tables: dict[str, pd.DataFrame], solved: bool) -> pd.Series:
 def advantage(helped: pd.Series, alone: pd.Series) -> Estimate:
     """Return the share of successes with a curriculum minus that without, in percentage points."""
     one, other = helped > success.SOLVED, alone > success.SOLVED
-    found = contrasts.share_difference(*stats.counted(one), *stats.counted(other)).times(100)
-    return found._replace(n=min(len(one), len(other)))
+    difference = contrasts.share_difference(*stats.counted(one), *stats.counted(other)).times(100)
+    return difference._replace(n=min(len(one), len(other)))
 
 
 def _exact(value: float) -> Estimate:
@@ -183,8 +183,8 @@ def idealised(measure: str) -> Estimate:
     of = clusters.probes(p, length, k)
     chosen = system.encode(of.tokens[None], p, k, torch.float64, torch.device("cpu"))
     if measure == "attention":
-        found = head_measures.attention(weights, of._replace(chosen=chosen), p, k)
-        return _exact(found["distractor_attention"].item())
+        attention = head_measures.attention(weights, of._replace(chosen=chosen), p, k)
+        return _exact(attention["distractor_attention"].item())
     xi = system.embed(weights, chosen, p)[0].numpy()
     expected = np.stack([(2 * of.classes["sum"] - k) / k, np.ones(len(of.tokens))])
     return _exact(float(np.abs(xi - expected).max()))
@@ -303,17 +303,17 @@ def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
 
 def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     """Return the tables that a claim needs; None if the study lacks one."""
-    found = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
-    if found["spikes"].duplicated(["run_id", "step"]).any():
+    tables = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
+    if tables["spikes"].duplicated(["run_id", "step"]).any():
         raise LogError("table spikes: lists a spike twice")
     for need in _NEEDS.get(claim, ()):
         if need in OPTIONAL_TABLES:
-            found[need] = _rows(study, need, roles)
+            tables[need] = _rows(study, need, roles)
         elif need in study.reproduce:
-            found[need] = parquet.read_table(study, "heads", need)
+            tables[need] = parquet.read_table(study, "heads", need)
         else:  # without this role, tables that need it are missing, too
             return None
-    return found
+    return tables
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -324,9 +324,11 @@ def table(study: Study) -> Iterator[dict]:
         roles = _roles(study, claim, role)
         tables = _tables(study, claim, roles)
         n_runs = len(tables["heads"]) if tables else 0
-        found = effect(tables) if tables and n_runs else Estimate()
+        measured = effect(tables) if tables and n_runs else Estimate()
         n_planned = sum(
-            point.count for own in roles for point in study.experiment(study.reproduce[own])
+            point.count
+            for each_role in roles
+            for point in study.experiment(study.reproduce[each_role])
         )
         counts = {"n_runs": n_runs, "n_planned": n_planned}
-        yield {"claim": claim, **found.columns("effect"), **counts}
+        yield {"claim": claim, **measured.columns("effect"), **counts}

@@ -31,11 +31,11 @@ COLUMNS = [
 _FACTORS = {"initialisation": "embedding_seed", "data": "data_seed", "order": "order_seed"}
 
 
-def _noncentrality(statistic: float, within: int, left: int, quantile: float) -> float:
+def _noncentrality(statistic: float, within: int, residual_df: int, quantile: float) -> float:
     """Return the lambda at which an F is at a quantile; 0 if F is too small for any lambda."""
 
     def excess(noncentrality: float) -> float:
-        return float(ncf.cdf(statistic, within, left, noncentrality)) - quantile
+        return float(ncf.cdf(statistic, within, residual_df, noncentrality)) - quantile
 
     if excess(1e-9) <= 0:
         return 0.0
@@ -63,18 +63,18 @@ def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
         for name, c in _FACTORS.items()
     }
     rest = total - sum(squares.values())
-    left = n - 1 - sum(k - 1 for k in levels.values())
-    found = {}
+    residual_df = n - 1 - sum(k - 1 for k in levels.values())
+    by_factor = {}
     for name, k in levels.items():
-        if k < 2 or left < 1 or rest <= 0:
-            found[name] = Estimate(n=n)
+        if k < 2 or residual_df < 1 or rest <= 0:
+            by_factor[name] = Estimate(n=n)
             continue
-        statistic = squares[name] / (k - 1) / (rest / left)
-        ends = (_noncentrality(statistic, k - 1, left, q) for q in (0.975, 0.025))
+        statistic = squares[name] / (k - 1) / (rest / residual_df)
+        ends = (_noncentrality(statistic, k - 1, residual_df, q) for q in (0.975, 0.025))
         low, high = (value / (value + n) for value in ends)
         center = max(0.0, (statistic - 1) * (k - 1))
-        found[name] = Estimate(center / (center + n), low, high, n)
-    return found
+        by_factor[name] = Estimate(center / (center + n), low, high, n)
+    return by_factor
 
 
 def table(study: Study) -> list[dict]:

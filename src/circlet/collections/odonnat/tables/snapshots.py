@@ -64,9 +64,9 @@ def chosen(
         for moment, step in moments(run, last).items():
             yield run["run_id"], "two_phases", moment, step
     for amplifier in ("feed_forward", "normalisation"):
-        own = spikes[spikes["amplifier"] == amplifier]
-        if len(own):
-            spike = own.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
+        amplified = spikes[spikes["amplifier"] == amplifier]
+        if len(amplified):
+            spike = amplified.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
             yield spike["run_id"], amplifier, "before", int(spike["before"])
             yield spike["run_id"], amplifier, "after", int(spike["step"])
 
@@ -77,8 +77,8 @@ def table(study: Study) -> Iterator[dict]:
     runs = log_frames.runs(study)
     for run_id, role, moment, step in chosen(heads, spikes, study.points[0].steps):
         block, seed = runs[run_id]
-        every = np.array(block.point.steps_logged("parameters"))
-        logged = int(every[np.abs(every - step).argmin()])
+        logged_steps = np.array(block.point.steps_logged("parameters"))
+        logged = int(logged_steps[np.abs(logged_steps - step).argmin()])
         weights = parquet.read_weights(block, [logged])
         weights = {name: array[0, seed - block.first] for name, array in weights.items()}
         drawn = layer_projections.view(weights, block.point.parameters)

@@ -80,14 +80,14 @@ _TOGETHER = 16  # spikes measured at once, to limit memory
 
 def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
     """First and last index of every spike of a loss curve that is fitted from index ``fit`` on."""
-    found: list[tuple[int, int]] = []
+    spikes: list[tuple[int, int]] = []
     for i in range(fit + _WINDOW + 1, len(loss)):
         if loss[i] > _LEAST and loss[i] > _FACTOR * np.median(loss[i - _WINDOW : i]):
-            if found and i - found[-1][1] <= _WINDOW:
-                found[-1] = (found[-1][0], i)
+            if spikes and i - spikes[-1][1] <= _WINDOW:
+                spikes[-1] = (spikes[-1][0], i)
             else:
-                found.append((i, i))
-    return found
+                spikes.append((i, i))
+    return spikes
 
 
 def of_run(curves: pd.DataFrame) -> list[dict]:
@@ -98,8 +98,8 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
     if not fitted.any():
         return []
     fit = int(fitted.argmax())
-    found = find(losses, fit)
-    ends = [fit - 1, *(j for _, j in found)]  # last index that is not quiet, before each spike
+    spikes = find(losses, fit)
+    ends = [fit - 1, *(j for _, j in spikes)]  # last index that is not quiet, before each spike
     return [
         {
             "step": int(steps[i]),
@@ -111,7 +111,7 @@ def of_run(curves: pd.DataFrame) -> list[dict]:
             "quiet": int(steps[i - _WINDOW]),
             "earliest": int(steps[start]) if (start := i - 2 * _WINDOW - 1) > end else None,
         }
-        for (i, j), end in zip(found, ends, strict=False)
+        for (i, j), end in zip(spikes, ends, strict=False)
     ]
 
 
@@ -167,13 +167,15 @@ def gains(
     summed = rise.gather(1, order).cumsum(1)
     needed = (summed < summed[:, -1:] / 2).sum(1) + 1
     norm, slope = 1 / xi.norm(dim=1), slopes(before, xi, target)
-    found: dict[str, list[float]] = {"norm_gain": [], "mlp_gain": []}
+    relative_gains: dict[str, list[float]] = {"norm_gain": [], "mlp_gain": []}
     for run, n in enumerate(needed.tolist()):
         carriers = order[run, :n]
         for name, values in (("norm_gain", norm[run]), ("mlp_gain", slope[run])):
-            found[name].append((values[carriers].median() / values.median()).item())
+            relative_gains[name].append((values[carriers].median() / values.median()).item())
     carried = needed.numpy() / rise.shape[1]
-    return {"carriers": carried} | {name: np.array(values) for name, values in found.items()}
+    return {"carriers": carried} | {
+        name: np.array(values) for name, values in relative_gains.items()
+    }
 
 
 def cause(representation: float, mlp: float) -> str:
@@ -186,9 +188,9 @@ def cause(representation: float, mlp: float) -> str:
 def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     """Add causes to a block's spikes whose networks just before and at the start are logged."""
     logged = block.point.steps_logged("parameters")
-    known = spikes[spikes["before"].isin(logged) & spikes["step"].isin(logged)]
-    starts = range(0, len(known), _TOGETHER)
-    parts = [_measured(block, known.iloc[i : i + _TOGETHER]) for i in starts]
+    attributable = spikes[spikes["before"].isin(logged) & spikes["step"].isin(logged)]
+    starts = range(0, len(attributable), _TOGETHER)
+    parts = [_measured(block, attributable.iloc[i : i + _TOGETHER]) for i in starts]
     return spikes.join(pd.concat(parts)) if parts else spikes
 
 
@@ -197,9 +199,9 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     logged = block.point.steps_logged("parameters")
     p = block.point.parameters["p"]
     moments = ["before", "step", "earlier", "quiet", "earliest"]
-    wanted = sorted(set(spikes[moments].stack().dropna().astype(int)) & set(logged))
-    weights = parquet.read_weights(block, wanted)
-    rows = {step: i for i, step in enumerate(wanted)}
+    steps = sorted(set(spikes[moments].stack().dropna().astype(int)) & set(logged))
+    weights = parquet.read_weights(block, steps)
+    rows = {step: i for i, step in enumerate(steps)}
 
     def at(moment: str, some: pd.DataFrame) -> dict[str, Tensor]:
         places = some[moment].map(rows).to_numpy(int)
@@ -213,25 +215,25 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
 
     before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
     columns = hybrids(before, after, chosen, p) | gains(before, after, chosen, p)
-    found = pd.DataFrame(columns, index=spikes.index)
-    found["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
-    found["sharpness"] = sharpness.largest(before, chosen, p)
+    measured = pd.DataFrame(columns, index=spikes.index)
+    measured["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
+    measured["sharpness"] = sharpness.largest(before, chosen, p)
     quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
     if len(quiet):
-        earlier, own = at("earlier", quiet), trained_on(quiet)
-        quiet_gains = gains(earlier, at("quiet", quiet), own, p)
+        earlier, quiet_sequences = at("earlier", quiet), trained_on(quiet)
+        quiet_gains = gains(earlier, at("quiet", quiet), quiet_sequences, p)
         columns = {f"{name}_quiet": quiet_gains[name] for name in ("norm_gain", "mlp_gain")}
-        columns["sharpness_earlier"] = sharpness.largest(earlier, own, p)
-        found = found.join(pd.DataFrame(columns, index=quiet.index))
+        columns["sharpness_earlier"] = sharpness.largest(earlier, quiet_sequences, p)
+        measured = measured.join(pd.DataFrame(columns, index=quiet.index))
     quiet = quiet[quiet["earliest"].isin(logged)]
     if len(quiet):
         risen = sharpness.largest(at("earliest", quiet), trained_on(quiet), p)
-        found["sharpness_quiet"] = pd.Series(risen, quiet.index)
-    shares = zip(found["by_representation"], found["by_mlp"], strict=True)
-    found["cause"] = [cause(*share) for share in shares]
-    larger = found["norm_gain"] >= found["mlp_gain"]
-    found["amplifier"] = np.where(larger, "normalisation", "feed_forward")
-    return found
+        measured["sharpness_quiet"] = pd.Series(risen, quiet.index)
+    shares = zip(measured["by_representation"], measured["by_mlp"], strict=True)
+    measured["cause"] = [cause(*share) for share in shares]
+    larger = measured["norm_gain"] >= measured["mlp_gain"]
+    measured["amplifier"] = np.where(larger, "normalisation", "feed_forward")
+    return measured
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
