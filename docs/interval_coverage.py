@@ -80,43 +80,55 @@ _COUNTS = {
 def _means() -> Iterator[Case]:
     """Yield cases of means, medians and deviations of independent values."""
     for n in (5, 6, 10, 20, 40, 100):
-        for name, own in _UNBOUNDED.items():
+        for name, population in _UNBOUNDED.items():
             # `means` is `mean` of many rows at once.
-            yield Case("mean", 0.88, name, n, own.mean, _rows(own, n), stats.means, 0)
+            yield Case("mean", 0.88, name, n, population.mean, _rows(population, n), stats.means, 0)
         for method, least, populations in (
             ("bounded mean", 0.84, _BOUNDED),
             ("bounded mean, a rare kind of run", 0.0, _TWO_KINDS),
         ):
-            for name, own in populations.items():
+            for name, population in populations.items():
                 yield Case(
                     method,
                     least,
                     name,
                     n,
-                    own.mean,
-                    _rows(own, n),
+                    population.mean,
+                    _rows(population, n),
                     lambda rows: stats.means(rows, 0, 1),
                     0,
                 )
     for n in (5, 10, 40):
-        for name, own in _COUNTS.items():
-            yield Case("mean of counts", 0.9, name, n, own.mean, _row(own, n), stats.mean_count)
+        for name, population in _COUNTS.items():
+            yield Case(
+                "mean of counts",
+                0.9,
+                name,
+                n,
+                population.mean,
+                _row(population, n),
+                stats.mean_count,
+            )
     for n in (5, 12, 40):
-        for name, own, truth in (
+        for name, population, truth in (
             ("log-normal", _LOG_NORMAL, 1.0),
             ("exponential", _EXPONENTIAL, math.exp(-np.euler_gamma)),
         ):
-            yield Case("geometric mean", 0.9, name, n, truth, _row(own, n), stats.geometric_mean)
+            yield Case(
+                "geometric mean", 0.9, name, n, truth, _row(population, n), stats.geometric_mean
+            )
     for n in (6, 40):
-        own = _LOG_NORMAL
-        yield Case("median", 0.93, "log-normal", n, own.median, _row(own, n), stats.median)
+        population = _LOG_NORMAL
+        yield Case(
+            "median", 0.93, "log-normal", n, population.median, _row(population, n), stats.median
+        )
     for n in (20, 100):
-        for name, own, truth in (
+        for name, population, truth in (
             ("normal", _NORMAL, 1.0),
             ("exponential", _EXPONENTIAL, 1.0),
             ("accuracies, 20 % at chance", _failing(0.2), _failing_deviation(0.2)),
         ):
-            yield Case("deviation", 0.84, name, n, truth, _row(own, n), stats.deviation)
+            yield Case("deviation", 0.84, name, n, truth, _row(population, n), stats.deviation)
     for n in (6, 10):
         yield Case(
             "median time",
@@ -136,12 +148,12 @@ def _failing_deviation(share: float) -> float:
     return math.sqrt(within + share * (1 - share) * (0.9975 - 1 / 59) ** 2)
 
 
-def _rows(own: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
-    return lambda stream: own.draw(stream, (20_000, n)).astype(float)
+def _rows(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+    return lambda stream: population.draw(stream, (20_000, n)).astype(float)
 
 
-def _row(own: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
-    return lambda stream: own.draw(stream, (n,))
+def _row(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+    return lambda stream: population.draw(stream, (n,))
 
 
 def _logged(stream: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -194,14 +206,17 @@ def _shares() -> Iterator[Case]:
 def _two_kinds() -> Iterator[Case]:
     """Yield cases of differences and ratios of two kinds of runs."""
     for n in (6, 20, 100):
-        for name, own in _UNBOUNDED.items():
+        for name, population in _UNBOUNDED.items():
             yield Case(
                 "difference of means",
                 0.86,
                 f"{name}, one sample a quarter as large",
                 n,
                 0.0,
-                lambda r, n=n, own=own: (own.draw(r, (n,)), own.draw(r, (4 * n,))),
+                lambda r, n=n, population=population: (
+                    population.draw(r, (n,)),
+                    population.draw(r, (4 * n,)),
+                ),
                 lambda xy: contrasts.mean_difference(*xy),
             )
             yield Case(
@@ -210,7 +225,10 @@ def _two_kinds() -> Iterator[Case]:
                 f"{name}, one sample a quarter as large",
                 n,
                 0.0,
-                lambda r, n=n, own=own: (own.draw(r, (n,)), own.draw(r, (4 * n,))),
+                lambda r, n=n, population=population: (
+                    population.draw(r, (n,)),
+                    population.draw(r, (4 * n,)),
+                ),
                 lambda xy: contrasts.difference(*map(stats.mean, xy)),
             )
         yield Case(
@@ -373,11 +391,11 @@ def simulated(case: Case) -> dict[str, Any]:
     named = f"{case.method}, {case.population}, {case.n}"
     stream = np.random.default_rng(zlib.crc32(named.encode()))
     if not case.repetitions:
-        found = case.estimate(case.draw(stream))
-        low, high = found["low"].to_numpy(), found["high"].to_numpy()
+        ends = case.estimate(case.draw(stream))
+        low, high = ends["low"].to_numpy(), ends["high"].to_numpy()
     else:
         drawn = [case.estimate(case.draw(stream)) for _ in range(case.repetitions)]
-        low, high = np.array([(one.low, one.high) for one in drawn]).T
+        low, high = np.array([(estimate.low, estimate.high) for estimate in drawn]).T
     is_known = ~np.isnan(low)
     covered = (low <= case.truth + 1e-12) & (case.truth - 1e-12 <= high)
     return {

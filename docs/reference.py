@@ -96,8 +96,11 @@ def roles() -> str:
 
 def _needs(needs: Needs) -> str:
     """Return what an experiment with a role may vary, and what else it must have."""
-    varies = ", ".join(one if " " in one else f"`{one}`" for one in needs.varies) or "nothing"
-    swept = {one.partition("_")[0] for one in needs.varies}
+    varies = (
+        ", ".join(varied if " " in varied else f"`{varied}`" for varied in needs.varies)
+        or "nothing"
+    )
+    swept = {varied.partition("_")[0] for varied in needs.varies}
     others = [f"`{name}`" for name in needs.interventions if name not in swept]
     others += [f"{key} = {value}" for key, value in needs.holds.items()]
     others += [f"{kind} at every epoch" for kind in needs.every_epoch]
@@ -111,11 +114,13 @@ def _needs(needs: Needs) -> str:
 def parameters(system: SystemSpec) -> str:
     """Return the parameters of a system as a Markdown table, its logs and its requirements."""
     lines = ["| parameter | default | allowed | meaning |", "|---" * 4 + "|"]
-    for name, one in system.parameters.items():
-        text = one.description.replace("+-", "±")
-        for word in one.limits.get("enum", ()):
+    for name, spec in system.parameters.items():
+        text = spec.description.replace("+-", "±")
+        for word in spec.limits.get("enum", ()):
             text = re.sub(rf"\b{word}:", f"`{word}`:", text)
-        lines.append(f"| `{name}` | `{points.canonical(one.default)}` | {allowed(one)} | {text} |")
+        lines.append(
+            f"| `{name}` | `{points.canonical(spec.default)}` | {allowed(spec)} | {text} |"
+        )
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
     written = (f"`{kind}`: `{schema.flow(schedule)}`" for kind, schedule in schedules.items())
     lines += ["", f"Logs by default: {', '.join(written)}."]
@@ -127,8 +132,8 @@ def parameters(system: SystemSpec) -> str:
 def packages() -> list[str]:
     """Return the paths of circlet and its subpackages, without those of collections."""
     folder = ROOT / "src/circlet"
-    found = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py"))
-    return sorted("" if name == "." else name for name in found if "collections/" not in name)
+    names = (path.parent.relative_to(folder).as_posix() for path in folder.rglob("__init__.py"))
+    return sorted("" if name == "." else name for name in names if "collections/" not in name)
 
 
 def modules(package: str) -> str:
@@ -137,9 +142,9 @@ def modules(package: str) -> str:
     lines = ["| module | contents |", "|---|---|"]
     for file in sorted(folder.glob("*.py")):
         text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-        said = " ".join(text.split("\n\n")[0].split()).replace("``", "`")
-        if said and file.name != "__main__.py":
-            lines.append(f"| [{file.name}](../{file.relative_to(ROOT)}) | {said} |")
+        summary = " ".join(text.split("\n\n")[0].split()).replace("``", "`")
+        if summary and file.name != "__main__.py":
+            lines.append(f"| [{file.name}](../{file.relative_to(ROOT)}) | {summary} |")
     return "\n".join(lines)
 
 
@@ -161,9 +166,9 @@ def tables(package: str) -> str:
 
 def _first_columns(module: str) -> list[str]:
     """Return the first columns that a table declares, without seeds, counts and ends."""
-    every = [field.name for field in load(module).COLUMNS]
-    derived = {f"{name}_{end}" for name in every for end in ("low", "high", "n")}
-    derived |= {"low", "high"} if "estimate" in every else set()
-    names = [n for n in every if n not in derived | {"n_runs", "n_planned"} and "seed" not in n]
+    declared = [field.name for field in load(module).COLUMNS]
+    derived = {f"{name}_{end}" for name in declared for end in ("low", "high", "n")}
+    derived |= {"low", "high"} if "estimate" in declared else set()
+    names = [n for n in declared if n not in derived | {"n_runs", "n_planned"} and "seed" not in n]
     more = hasattr(load(module), "columns") or len(names) > MAX_COLUMNS
     return [f"`{name}`" for name in names[:MAX_COLUMNS]] + ["…"] * more

@@ -42,18 +42,18 @@ def pages() -> dict[Path, str]:
     environment.globals["number"] = number
     for module in (reference, speed_tables, study_numbers):
         environment.globals.update(
-            (name, own)
-            for name, own in vars(module).items()
-            if getattr(own, "__module__", "") == module.__name__
+            (name, member)
+            for name, member in vars(module).items()
+            if getattr(member, "__module__", "") == module.__name__
         )
     with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
-    found = {c.folder / "frozen.csv": study_numbers.frozen_verdicts(c.name) for c in with_claims}
-    found[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
+    contents = {c.folder / "frozen.csv": study_numbers.frozen_verdicts(c.name) for c in with_claims}
+    contents[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
     for path in sorted((DOCS / "templates").rglob("*.md")):
         name = path.relative_to(DOCS / "templates").as_posix()
         target = (ROOT if path.name == "README.md" else DOCS) / name
-        found[target] = NOTE.format(name) + environment.get_template(name).render()
-    return found
+        contents[target] = NOTE.format(name) + environment.get_template(name).render()
+    return contents
 
 
 # Figures of frozen studies that pages show. They are drawn with the pages, but not checked: fonts

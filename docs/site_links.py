@@ -23,8 +23,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return markdown
     modules = _modules()
 
-    def replaced(found: re.Match[str]) -> str:
-        text, target, _ = found.groups()
+    def replaced(link: re.Match[str]) -> str:
+        text, target, _ = link.groups()
         module = target.removeprefix("../src/").removesuffix(".py").replace("/", ".")
         if module in modules:
             return f"[{text}]({modules[module]}#{module})"

@@ -33,13 +33,13 @@ def _report(study: Path) -> Path:
 
 def on_files(files: Any, config: Any, **_: Any) -> None:
     """Add the pages that mkdocs.yml and Markdown may link to; mkdocs calls this."""
-    found = {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.rglob("*.html")}
-    found |= {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.glob("figures/*.svg")}
+    by_address = {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.rglob("*.html")}
+    by_address |= {f"tour/{path.relative_to(TOUR)}": path for path in TOUR.glob("figures/*.svg")}
     studies = sorted(DOCS.glob("studies/*/config.yaml"))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as side_by_side:
         made = side_by_side.map(_report, studies)
-        found |= {f"reports/{page.parent.name}.html": page for page in made}
-    for address, path in found.items():
+        by_address |= {f"reports/{page.parent.name}.html": page for page in made}
+    for address, path in by_address.items():
         files.append(File.generated(config, address, abs_src_path=str(path)))
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     start = re.sub(r"\]\((docs/)?", lambda link: "](" if link[1] else "](../", readme)

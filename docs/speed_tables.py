@@ -128,13 +128,15 @@ def peer_figure() -> Figure:
     figure, axes = plt.subplots(figsize=(6, 2.6))
     places = {name: -i for i, name in enumerate(sorted(rows["system"].unique()))}
     colours = {"JAX": style.ORANGE, "PyTorch": style.BLUE}
-    for (system, other, kernels), own in rows.groupby(["system", "other", "kernels"])["ratio"]:
+    for (system, other, kernels), ratios in rows.groupby(["system", "other", "kernels"])["ratio"]:
         is_wide = kernels == "avx512"
         at = places[system] + (0.24 if other == "PyTorch" else 0) - (0 if is_wide else 0.12)
         fill = colours[other] if is_wide else "white"
-        axes.plot([own.min(), own.max()], [at, at], color=colours[other], linewidth=1)
+        axes.plot([ratios.min(), ratios.max()], [at, at], color=colours[other], linewidth=1)
         label = f"{other}, {kernels.upper()}" if system == "constant_attention" else None
-        axes.plot(own.median(), at, "o", color=colours[other], mfc=fill, markersize=5, label=label)
+        axes.plot(
+            ratios.median(), at, "o", color=colours[other], mfc=fill, markersize=5, label=label
+        )
     axes.axvline(1, color=style.GREY, linewidth=0.8)
     axes.set(xscale="log", xlabel="CPU time of a run and step over the kernel's")
     axes.set_yticks(list(places.values()), places.keys())

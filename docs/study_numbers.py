@@ -121,10 +121,10 @@ def differences(study: str, collection: str) -> str:
     """
     card = table(study, "scorecard")
     recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
-    own = card[card["paper"] == collection]
-    own = own.assign(reason=own["claim"].map(recorded).fillna(""))
+    selected = card[card["paper"] == collection]
+    selected = selected.assign(reason=selected["claim"].map(recorded).fillna(""))
     lines = []
-    for reason, rows in claims.deviations(own):
+    for reason, rows in claims.deviations(selected):
         tests = rows[rows["tally"] == claims_file.TEST]
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
@@ -168,9 +168,9 @@ def tail(study: str, name: str) -> float:
     """Return the p of Fisher's exact test of a published share of runs against ours."""
     row = claim(study, name)
     runs = int(row["unit"].removeprefix("of "))
-    theirs = (round(row["published"]), runs)
+    published = (round(row["published"]), runs)
     ours = (round(row["measured"] / runs * row["measured_n"]), int(row["measured_n"]))
-    counts = [[k, n - k] for k, n in (theirs, ours)]
+    counts = [[k, n - k] for k, n in (published, ours)]
     return float(fisher_exact(counts).pvalue)
 
 
@@ -190,15 +190,15 @@ def verdicts(
     what each is counted as.
     """
     card = table(study, "scorecard")
-    own = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
+    selected = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
     if source:
-        own = own[own["source"] == source]
+        selected = selected[selected["source"] == source]
     if tests is not None:
-        own = own[(own["tally"] == claims_file.TEST) == tests]
+        selected = selected[(selected["tally"] == claims_file.TEST) == tests]
     head = ["verdict", "where", "claim", "here", "agrees within", "n"]
     head += ["counted as"] if tests is False else []
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for row in own.to_dict("records"):
+    for row in selected.to_dict("records"):
         further = row["reference"] not in ("paper", "circlet", row["source"].lower())
         cells = [
             row["verdict"].replace("_", " "),
@@ -210,7 +210,7 @@ def verdicts(
         ]
         cells += [claims_file.TALLIES[row["tally"]]] if tests is False else []
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) if len(own) else "None."
+    return "\n".join(lines) if len(selected) else "None."
 
 
 def shorter(study: str, collection: str) -> str:
@@ -218,17 +218,17 @@ def shorter(study: str, collection: str) -> str:
 
     Exits if the column ``shorter`` of ``claims.csv`` disagrees.
     """
-    known = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
-    known = known[known["collection"] == collection]
-    found = shorter_runs.compared(lambda name: table(study, name), known)
-    shown = {row["claim"]: row["same"] for row in found}
-    for name, given in known.set_index("claim")["shorter"].items():
-        if given != shown.get(str(name), ""):
+    recorded = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
+    recorded = recorded[recorded["collection"] == collection]
+    rows = shorter_runs.compared(lambda name: table(study, name), recorded)
+    shown = {row["claim"]: row["same"] for row in rows}
+    for name, stated in recorded.set_index("claim")["shorter"].items():
+        if stated != shown.get(str(name), ""):
             raise SystemExit(f"claims.csv: {name}: shorter must be {shown.get(str(name), '')!r}")
     steps = (*shorter_runs.STEPS, shorter_runs.LAST)
     lines = [f"| claim | {' | '.join(f'step {step}' for step in steps)} | same from |"]
     lines.append("|---" * (len(steps) + 2) + "|")
-    for row in found:
+    for row in rows:
         back = math.exp if row["kind"] in ("ratio", "words_ratio") else float
         cells = [
             f"{number(row['values'][step])}; {interval(back(gap.low), back(gap.high))}"
@@ -251,11 +251,13 @@ def frozen_verdicts(collection: str) -> str:
         table(path.parents[1].name, "scorecard").assign(study=path.parents[1].name)
         for path in sorted(DOCS.glob("studies/*/tables/scorecard.parquet"))
     ]
-    every = pd.concat(cards, ignore_index=True)
-    own = every[(every["paper"] == collection) & (every["verdict"] != NOT_RUN)]
-    if own["claim"].duplicated().any():
+    all_rows = pd.concat(cards, ignore_index=True)
+    judged = all_rows[(all_rows["paper"] == collection) & (all_rows["verdict"] != NOT_RUN)]
+    if judged["claim"].duplicated().any():
         raise SystemExit(f"{collection}: two frozen studies have judged the same claim")
-    return own.to_csv(columns=claims.FROZEN, index=False, float_format="%.6g", lineterminator="\n")
+    return judged.to_csv(
+        columns=claims.FROZEN, index=False, float_format="%.6g", lineterminator="\n"
+    )
 
 
 def made(study: str) -> str:
@@ -273,16 +275,16 @@ def made(study: str) -> str:
 def summary(study: str, experiment: str, outcome: str, scale: float = 1, **where: Any) -> str:
     """Return the estimate and interval of an outcome at the point with these values."""
     at = {"experiment": experiment, "outcome": outcome, **where}
-    found = row(study, "outcome_summary", **at)
-    center, low, high = (scale * found[name] for name in ("estimate", "low", "high"))
+    values = row(study, "outcome_summary", **at)
+    center, low, high = (scale * values[name] for name in ("estimate", "low", "high"))
     return f"{number(center)} {interval(low, high)}"
 
 
 def extremes(study: str, experiment: str, outcome: str, **where: Any) -> pd.Series:
     """Return estimates of an outcome at the points with these values, smallest first."""
     rows = table(study, "outcome_summary")
-    for column, wanted in {"experiment": experiment, "outcome": outcome, **where}.items():
-        rows = rows[rows[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+    for column, target in {"experiment": experiment, "outcome": outcome, **where}.items():
+        rows = rows[rows[column].isin(target if isinstance(target, list) else [target])]
     return rows["estimate"].sort_values()
 
 
@@ -295,8 +297,8 @@ def effect(study: str, experiment: str, outcome: str, parameter: str, column: st
 def row(study: str, name: str, **where: Any) -> Any:
     """Return the only row of a table with these values; None stands for a missing value."""
     rows = table(study, name)
-    for column, wanted in where.items():
-        rows = rows[rows[column].isna() if wanted is None else rows[column] == wanted]
+    for column, target in where.items():
+        rows = rows[rows[column].isna() if target is None else rows[column] == target]
     if len(rows) != 1:
         raise SystemExit(f"docs/render.py: {len(rows)} rows of {name} of {study} have {where}")
     return rows.iloc[0]
@@ -304,37 +306,37 @@ def row(study: str, name: str, **where: Any) -> Any:
 
 def cell(study: str, name: str, column: str, **where: Any) -> str:
     """Return an estimate in the only row of a table with these values, with its interval."""
-    found = row(study, name, **where)
-    return f"{number(found[column])} {interval(found[f'{column}_low'], found[f'{column}_high'])}"
+    values = row(study, name, **where)
+    return f"{number(values[column])} {interval(values[f'{column}_low'], values[f'{column}_high'])}"
 
 
 def at_step(study: str, name: str, experiment: str, column: str, step: int) -> str:
     """Return the mean of a column over an experiment's runs at a step, with its interval."""
     rows = table(study, name)
-    own = (rows["experiment"] == experiment) & (rows["step"] == step)
-    found = stats.mean(rows.loc[own, column])
-    return f"{number(found.value)} {interval(found.low, found.high)}"
+    selected = (rows["experiment"] == experiment) & (rows["step"] == step)
+    estimate = stats.mean(rows.loc[selected, column])
+    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
 def over_runs(study: str, name: str, column: str) -> str:
     """Return the geometric mean over runs of their geometric means over rows, with interval."""
     rows = table(study, name)
     logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
-    found = stats.geometric_mean(np.exp(logs))
-    return f"{number(found.value)} {interval(found.low, found.high)}"
+    estimate = stats.geometric_mean(np.exp(logs))
+    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
 def rises(study: str, earlier: str = "sharpness_earlier", later: str = "sharpness") -> str:
     """Return for how many spikes a column is larger than it was ten logged steps earlier."""
-    known = table(study, "spikes").dropna(subset=[earlier, later])
-    return f"{(known[later] > known[earlier]).sum()} of {len(known)}"
+    spikes = table(study, "spikes").dropna(subset=[earlier, later])
+    return f"{(spikes[later] > spikes[earlier]).sum()} of {len(spikes)}"
 
 
 def at_start(claim: str, code: str) -> Any:
     """Return the results of simulations of step 0 for a claim of Odonnat et al., also as text."""
-    found = odonnat_claims.initial_states().loc[(claim, code)]
-    ends = interval(found["median_low"], found["median_high"])
-    return {**found, "text": f"{number(found['median'])} {ends}"}
+    results = odonnat_claims.initial_states().loc[(claim, code)]
+    ends = interval(results["median_low"], results["median_high"])
+    return {**results, "text": f"{number(results['median'])} {ends}"}
 
 
 def lasso_r2(study: str) -> pd.DataFrame:
@@ -352,28 +354,28 @@ def usual(study: str, column: str) -> str:
 def arithmetic(study: str, name: str) -> dict[str, Any]:
     """Return how many circles of float64 an arithmetic keeps, loses and adds, and other counts."""
     rows = table(study, "precision")
-    own = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
+    runs = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
     losses = table(study, "losses")
-    late = losses[losses["run_id"].isin(own["run_id"]) & (losses["step"] >= 15000)]
+    late = losses[losses["run_id"].isin(runs["run_id"]) & (losses["step"] >= 15000)]
     highest = late.loc[late.groupby("run_id")["train_loss"].idxmax()]
     return {
-        "n": len(own),
+        "n": len(runs),
         "highest": f"{highest['train_loss'].min():.2g} to {highest['train_loss'].max():.2g}",
         "steps": f"{highest['step'].min()} to {highest['step'].max()}",
-        "seconds": own["seconds"].median(),
-        "spikes": f"{own['late_spike'].min():.2g} to {own['late_spike'].max():.2g}",
-        "losing": int((own["lost"] > 0).sum()),
-        "twin": int((own["n_circles"] - own["gained"] + own["lost"]).sum()),
-        "kept": int((own["n_circles"] - own["gained"]).sum()),
-        "gained": int(own["gained"].sum()),
+        "seconds": runs["seconds"].median(),
+        "spikes": f"{runs['late_spike'].min():.2g} to {runs['late_spike'].max():.2g}",
+        "losing": int((runs["lost"] > 0).sum()),
+        "twin": int((runs["n_circles"] - runs["gained"] + runs["lost"]).sum()),
+        "kept": int((runs["n_circles"] - runs["gained"]).sum()),
+        "gained": int(runs["gained"].sum()),
     }
 
 
 @cache
 def coverage() -> pd.DataFrame:
     """Return the population in which the interval of each method covers least."""
-    every = pd.read_csv(DOCS / "studies/coverage.csv")
-    return every.loc[every.groupby("method", sort=False)["coverage"].idxmin()]
+    cases = pd.read_csv(DOCS / "studies/coverage.csv")
+    return cases.loc[cases.groupby("method", sort=False)["coverage"].idxmin()]
 
 
 @cache

@@ -45,11 +45,11 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Estimate:
 
     with warnings.catch_warnings():  # nearly constant values have a correlation, too
         warnings.simplefilter("ignore", NearConstantInputWarning)
-        found = pearsonr(*pairs)
-    r = float(found.statistic)
+        result = pearsonr(*pairs)
+    r = float(result.statistic)
     if abs(r) > 1 - 1e-12:  # a straight line: Fisher's z is infinite, scipy's ends are 1
         return Estimate(math.copysign(1, r), n=n)
-    low, high = found.confidence_interval()
+    low, high = result.confidence_interval()
     return Estimate(r, float(low), float(high), n)
 
 
@@ -88,17 +88,17 @@ def _independent(frame: "pd.DataFrame") -> str:
 
 def _fisher(pairs: np.ndarray, stratum: np.ndarray) -> tuple[float, float, int]:
     """Return Fisher's z of rho, averaged over strata, degrees of freedom and number of pairs."""
-    found = []
-    for one in np.unique(stratum):
-        ranks = pd.DataFrame(pairs[stratum == one]).rank().to_numpy()
+    by_stratum = []
+    for level in np.unique(stratum):
+        ranks = pd.DataFrame(pairs[stratum == level]).rank().to_numpy()
         n, (differs_x, differs_y) = len(ranks), np.ptp(ranks, axis=0) > 0
         if n > 3 and differs_x:
             rho = np.corrcoef(ranks.T)[0, 1] if differs_y else 0.0
             most = 1 - 12 / (n * (n**2 - 1))
-            found.append((np.arctanh(np.clip(rho, -most, most)), n, differs_y))
-    if not any(differs_y for *_, differs_y in found):
+            by_stratum.append((np.arctanh(np.clip(rho, -most, most)), n, differs_y))
+    if not any(differs_y for *_, differs_y in by_stratum):
         return math.nan, 0, 0
-    values, sizes, _ = np.array(found).T
+    values, sizes, _ = np.array(by_stratum).T
     freedom = sizes - 3
     return float(np.average(values, weights=freedom)), float(freedom.sum()), int(sizes.sum())
 

@@ -30,10 +30,10 @@ def read(study: "Study") -> pd.DataFrame:
     frames = []
     asked = (study.whole or study).reproduce
     for collection in study.used_collections:
-        found = claims(collection)
+        records = claims(collection)
         has_systems = bool(collection.modules("systems"))
-        if any(has_systems or claim["role"] in asked for claim in found):
-            frame = pd.DataFrame(found)
+        if any(has_systems or claim["role"] in asked for claim in records):
+            frame = pd.DataFrame(records)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
             # Typed as pandas reads a file: a column of keys is numeric if all its values are.
@@ -61,13 +61,13 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
     frames = [pd.read_csv(path) for path in paths if path.exists()]
-    every = pd.concat(frames or [pd.DataFrame(columns=list(FROZEN))])
-    verdicts = every.set_index("claim").add_prefix("frozen_")
-    found = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
-    found = found.join(verdicts, on="claim")
-    found.loc[found["verdict"] != NOT_RUN, verdicts.columns] = None
+    frozen = pd.concat(frames or [pd.DataFrame(columns=list(FROZEN))])
+    verdicts = frozen.set_index("claim").add_prefix("frozen_")
+    merged = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
+    merged = merged.join(verdicts, on="claim")
+    merged.loc[merged["verdict"] != NOT_RUN, verdicts.columns] = None
     texts = ["figure", "reason", "frozen_study", "frozen_tally", "frozen_verdict", "frozen_note"]
-    return found.assign(**{name: found[name].fillna("") for name in texts})
+    return merged.assign(**{name: merged[name].fillna("") for name in texts})
 
 
 def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
@@ -141,12 +141,12 @@ def answer(card: pd.DataFrame) -> str:
     """Return how many tests of a scorecard have each verdict, in a sentence."""
     tests = card[card["tally"] == TEST]
     counts = tests["verdict"].value_counts()
-    said = []
+    phrases = []
     for name in (name for name in VERDICTS if name in counts):
         words = f"{'is' if counts[name] == 1 else 'are'} {name.replace('_', ' ')}"
         words = _verb(name, counts[name]) if name in DISAGREES else words
-        said.append(f"{counts[name]} {words}")
-    return f"Of {len(tests)} test{'s'[: len(tests) != 1]}, {listed(said)}." if said else ""
+        phrases.append(f"{counts[name]} {words}")
+    return f"Of {len(tests)} test{'s'[: len(tests) != 1]}, {listed(phrases)}." if phrases else ""
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
@@ -155,17 +155,19 @@ def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     ``card`` has a column ``reason``, empty text if none is recorded. A claim without a reason is
     a group by itself.
     """
-    found = []
+    groups = []
     for verdict in (DEVIATES, DIFFERS):
         rows = card[card["verdict"] == verdict]
         alike = rows["reason"].where(rows["reason"] != "", rows["claim"])
-        found += [(str(own["reason"].iloc[0]), own) for _, own in rows.groupby(alike, sort=False)]
-    return found
+        groups += [
+            (str(group["reason"].iloc[0]), group) for _, group in rows.groupby(alike, sort=False)
+        ]
+    return groups
 
 
 def tallies(card: pd.DataFrame) -> pd.DataFrame:
     """Return how often each verdict occurs, with a row per ``tally`` that the claims have."""
-    found = pd.crosstab(card["tally"], card["verdict"])
-    return found.reindex([t for t in TALLIES if t in found.index]).reindex(
+    table = pd.crosstab(card["tally"], card["verdict"])
+    return table.reindex([t for t in TALLIES if t in table.index]).reindex(
         columns=list(VERDICTS), fill_value=0
     )

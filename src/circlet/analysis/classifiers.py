@@ -21,16 +21,16 @@ def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Call
     folds = min(10, len(np.unique(groups)))
     if folds < 2:
         return Estimate()
-    found = []
+    aucs = []
     for fitted, tested in GroupKFold(folds).split(x, alive, groups):
         if len(np.unique(alive[fitted])) < 2:
             continue
         score = make().fit(x[fitted], alive[fitted]).decision_function(x[tested])
         for group in np.unique(groups[tested]):
-            here = groups[tested] == group
-            if 0 < alive[tested][here].sum() < here.sum():
-                found.append(roc_auc_score(alive[tested][here], score[here]))
-    return stats.bounded_mean(found, 0, 1)
+            in_group = groups[tested] == group
+            if 0 < alive[tested][in_group].sum() < in_group.sum():
+                aucs.append(roc_auc_score(alive[tested][in_group], score[in_group]))
+    return stats.bounded_mean(aucs, 0, 1)
 
 
 def crossed_scores(
@@ -53,30 +53,32 @@ def crossed_scores(
     (whether the two sets are equal). It is empty if no classifier can be fitted.
     """
     is_crossed = len(np.unique(networks)) < len(np.unique(runs))
-    found = []
+    rows = []
     folds = min(10, len(np.unique(embeddings)))
     splits = GroupKFold(folds).split(x, alive, embeddings) if folds > 1 else ()
     for _, tested in splits:
         for network in np.unique(networks[tested]) if is_crossed else [None]:
-            here = tested if network is None else tested[networks[tested] == network]
-            other = ~np.isin(embeddings, embeddings[here]) & ~np.isin(networks, networks[here])
+            held_out = tested if network is None else tested[networks[tested] == network]
+            other = ~np.isin(embeddings, embeddings[held_out]) & ~np.isin(
+                networks, networks[held_out]
+            )
             if len(np.unique(alive[other])) < 2:
                 continue
-            score = make().fit(x[other], alive[other]).decision_function(x[here])
-            for run in np.unique(runs[here]):
-                own = runs[here] == run
-                truth, said = alive[here][own], score[own] > 0
-                union = (truth | said).sum()
-                has_both = 0 < truth.sum() < own.sum()
-                found.append(
+            score = make().fit(x[other], alive[other]).decision_function(x[held_out])
+            for run in np.unique(runs[held_out]):
+                in_run = runs[held_out] == run
+                truth, predicted = alive[held_out][in_run], score[in_run] > 0
+                union = (truth | predicted).sum()
+                has_both = 0 < truth.sum() < in_run.sum()
+                rows.append(
                     {
                         "run": run,
-                        "embedding": embeddings[here][own][0],
-                        "network": networks[here][own][0],
-                        "auc": roc_auc_score(truth, score[own]) if has_both else np.nan,
-                        "jaccard": (truth & said).sum() / union if union else 1.0,
-                        "exact": float((truth == said).all()),
+                        "embedding": embeddings[held_out][in_run][0],
+                        "network": networks[held_out][in_run][0],
+                        "auc": roc_auc_score(truth, score[in_run]) if has_both else np.nan,
+                        "jaccard": (truth & predicted).sum() / union if union else 1.0,
+                        "exact": float((truth == predicted).all()),
                     }
                 )
     columns = ["run", "embedding", "network", "auc", "jaccard", "exact"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(rows, columns=columns)

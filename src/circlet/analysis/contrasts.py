@@ -79,8 +79,8 @@ def paired_difference(
     them. Otherwise the interval is Welch's for means and Newcombe's for shares; NaN where no value
     differs.
     """
-    both = pd.concat({"x": x, "y": y}, axis=1).dropna()
-    difference, n = both["y"] - both["x"], len(both)
+    pairs = pd.concat({"x": x, "y": y}, axis=1).dropna()
+    difference, n = pairs["y"] - pairs["x"], len(pairs)
     a, b = x.dropna(), y.dropna()
     is_paired = n > 2 and 2 * n >= min(len(a), len(b))
     if is_paired and is_share:
@@ -109,11 +109,11 @@ def paired_delay(
     estimate.
     """
     names = ("after", "by", "after_2", "by_2")
-    both = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
-    n = len(both)
+    pairs = pd.concat(dict(zip(names, (*first, *second), strict=True)), axis=1, join="inner")
+    n = len(pairs)
     if n < 3 or 2 * n < min(len(first[0]), len(second[0])):
         return Estimate(), 0
-    after, by, after_2, by_2 = both.fillna(math.inf).to_numpy(float).T
+    after, by, after_2, by_2 = pairs.fillna(math.inf).to_numpy(float).T
     with np.errstate(invalid="ignore"):
         between = by_2 - by  # NaN if it happened in neither
         center = float(np.median(known(between))) if len(known(between)) else math.nan

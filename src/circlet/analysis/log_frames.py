@@ -24,8 +24,8 @@ def by_point(
     """Yield every point of a study with its keys and the rows of its runs, possibly none."""
     rows = dict(list(frame.groupby(frame["run_id"].str.rsplit("/", n=1).str[0])))
     for point in study.points:
-        own = rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
-        yield point, keys(point, study) | {"point": point.name}, own
+        of_point = rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
+        yield point, keys(point, study) | {"point": point.name}, of_point
 
 
 def runs(study: Study) -> dict[str, tuple[Block, int]]:

@@ -32,8 +32,8 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
         frame = pd.DataFrame(columns=schema.names(fields))
     if of_runs and "run_id" in frame:
         keys = _keys(study)
-        own = frame.drop(columns=keys.columns, errors="ignore")
-        frame = own.join(keys.filter(schema.names(fields)), on="run_id")
+        without_keys = frame.drop(columns=keys.columns, errors="ignore")
+        frame = without_keys.join(keys.filter(schema.names(fields)), on="run_id")
     return schema.conform(frame, fields, f"table {name}")
 
 
@@ -42,14 +42,14 @@ def columns(module: ModuleType, study: Study) -> list[pa.Field]:
 
     A module whose columns depend on the study defines ``columns(study)``.
     """
-    own = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
-    return schema.with_keys(own, study.parameters)
+    declared = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
+    return schema.with_keys(declared, study.parameters)
 
 
 def _frame(
-    found: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict], name: str
+    result: pd.DataFrame | Iterable[pd.DataFrame] | Iterable[dict], name: str
 ) -> pd.DataFrame:
-    rows = [found] if isinstance(found, pd.DataFrame) else list(found)
+    rows = [result] if isinstance(result, pd.DataFrame) else list(result)
     if rows and isinstance(rows[0], dict):
         return pd.DataFrame(rows)
     if not all(isinstance(row, pd.DataFrame) for row in rows):

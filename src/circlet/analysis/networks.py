@@ -40,7 +40,7 @@ def trained(block: Block, equations: Any) -> Iterator[tuple[str, nn.Module, dict
             network = equations.network(point.parameters, seeds)
         with seeded(seeds, "data"):
             parts = equations.data(point.parameters, seeds)
-        own = {k: torch.as_tensor(values[0, seed - block.first]) for k, values in weights.items()}
-        network.load_state_dict(network.state_dict() | own)
+        state = {k: torch.as_tensor(values[0, seed - block.first]) for k, values in weights.items()}
+        network.load_state_dict(network.state_dict() | state)
         trees.cast(network, dtype).requires_grad_(False)
         yield point.run_id(seed), network, trees.typed(parts, dtype)

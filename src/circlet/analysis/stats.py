@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
 
 def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     """Return the table columns of estimates by name."""
-    return {k: v for name, one in estimates.items() for k, v in one.columns(name).items()}
+    return {k: v for name, estimate in estimates.items() for k, v in estimate.columns(name).items()}
 
 
 def known(values: ArrayLike) -> np.ndarray:
@@ -108,20 +108,20 @@ def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.nda
     variance = (about**2).sum(1) / (n - 1)
     skewness = n * (about**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
     cubic = skewness / 3
-    found = []
+    ends = []
     for side in (-1, 1):
         t = side * stdtrit(n - 1, 0.975) / np.sqrt(n)
         # The root x of x + c x^2 + c^2 x^3 / 3 = y, for c = skewness / 3.
         y = -t - skewness / (6 * n)
         x = np.where(np.abs(cubic) > 1e-6, (np.cbrt(1 + 3 * cubic * y) - 1) / cubic, y)
         further = np.fmax(side * t, -side * x)
-        found.append(center + side * np.sqrt(variance) * further)
-    return found
+        ends.append(center + side * np.sqrt(variance) * further)
+    return ends
 
 
-def _only(found: "pd.DataFrame") -> Estimate:
+def _only(frame: "pd.DataFrame") -> Estimate:
     """Return the estimate in the only row of `means`."""
-    value, low, high, n = found.to_numpy(float)[0].tolist()
+    value, low, high, n = frame.to_numpy(float)[0].tolist()
     return Estimate(value, low, high, int(n))
 
 
@@ -133,16 +133,16 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
     to a share 1 - 0.025^(1/n) of all runs may differ, by as much as the bounds allow. Without
     bounds such an end is infinite.
     """
-    found = mean(values)
-    if found.n == 0:
-        return found
+    estimate = mean(values)
+    if estimate.n == 0:
+        return estimate
     is_bounded = math.isfinite(most - least)
     rounding = ROUNDING * (most - least) if is_bounded else 0.0
-    if found.high - found.low > rounding:
-        return found.within(least, most)
-    unseen = 1 - 0.025 ** (1 / found.n)
-    low, high = (found.value + unseen * (bound - found.value) for bound in (least, most))
-    return Estimate(found.value, low, high, found.n)
+    if estimate.high - estimate.low > rounding:
+        return estimate.within(least, most)
+    unseen = 1 - 0.025 ** (1 / estimate.n)
+    low, high = (estimate.value + unseen * (bound - estimate.value) for bound in (least, most))
+    return Estimate(estimate.value, low, high, estimate.n)
 
 
 def mean_count(values: ArrayLike) -> Estimate:
@@ -151,15 +151,15 @@ def mean_count(values: ArrayLike) -> Estimate:
     Counts such as those of circles vary less than Poisson's, so that interval is conservative.
     """
     values = known(values)
-    found = bounded_mean(values, 0.0)
-    if math.isfinite(found.high) or found.n == 0:
-        return found
+    estimate = bounded_mean(values, 0.0)
+    if math.isfinite(estimate.high) or estimate.n == 0:
+        return estimate
     from scipy.stats import chi2
 
     total = values.sum()
     low = float(chi2.ppf(0.025, 2 * total)) / 2 if total else 0.0
-    return found._replace(
-        low=low / found.n, high=float(chi2.ppf(0.975, 2 * total + 2)) / 2 / found.n
+    return estimate._replace(
+        low=low / estimate.n, high=float(chi2.ppf(0.975, 2 * total + 2)) / 2 / estimate.n
     )
 
 
@@ -280,22 +280,22 @@ def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Esti
     frame = pd.DataFrame({"value": np.asarray(values, float), "row": rows, "column": columns})
     wide = frame.dropna().pivot_table(index="row", columns="column", values="value")
     table = wide.to_numpy()
-    known = ~np.isnan(table)
-    if known.sum(1).max(initial=0) <= 1:  # each row has a column of its own, or there is one column
-        table = np.where(known, table, 0).sum(1, keepdims=True)
-        known = np.ones_like(table, bool)
+    valid = ~np.isnan(table)
+    if valid.sum(1).max(initial=0) <= 1:  # each row has a column of its own, or there is one column
+        table = np.where(valid, table, 0).sum(1, keepdims=True)
+        valid = np.ones_like(table, bool)
     n, m = table.shape
     fewest = n if m == 1 else min(n, m)
     if fewest < 3:
         return Estimate(n=fewest)
-    value = float(table[known].mean())
-    if np.ptp(table[known]) == 0:
+    value = float(table[valid].mean())
+    if np.ptp(table[valid]) == 0:
         return Estimate(value, n=fewest)
     stream = np.random.default_rng(0)
     weights = stream.multinomial(n, np.full(n, 1 / n), size=4000)
     others = stream.multinomial(m, np.full(m, 1 / m), size=4000)
-    total = np.einsum("di,ij,dj->d", weights, np.where(known, table, 0), others)
-    size = np.einsum("di,ij,dj->d", weights, known.astype(float), others)
+    total = np.einsum("di,ij,dj->d", weights, np.where(valid, table, 0), others)
+    size = np.einsum("di,ij,dj->d", weights, valid.astype(float), others)
     drawn = total[size > 0] / size[size > 0]
     error = float(drawn.std(ddof=1)) * math.sqrt(fewest / (fewest - 1))
     return student(value, error, fewest - 1, fewest)

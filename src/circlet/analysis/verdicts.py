@@ -131,19 +131,22 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
         return Verdict(UNDECIDED, same=accepted(claim), why=why)
     if kind.startswith("words"):
         return _in_words(claim, ours)
-    theirs = published(claim, ours)
-    gap = contrasts.difference(ours, theirs)
+    paper_estimate = published(claim, ours)
+    gap = contrasts.difference(ours, paper_estimate)
     most = margin(claim)
     mistaken, unnoticed = chances(most, (gap.high - gap.low) / 2)
     verdict, why = _of_difference(gap, most), ""
     if verdict == UNDECIDED:
         why = f"a false value would pass, too, {100 * unnoticed:.0f} % of the time"
         exact = (Estimate(x, x, x, ours.n) for x in ours[:3])
-        if all(_of_difference(contrasts.difference(x, theirs), most) == UNDECIDED for x in exact):
-            verdict, n = UNDECIDABLE, theirs.n
+        if all(
+            _of_difference(contrasts.difference(x, paper_estimate), most) == UNDECIDED
+            for x in exact
+        ):
+            verdict, n = UNDECIDABLE, paper_estimate.n
             few = "one run" if n == 1 else f"only {n} runs"
             why = f"the paper has {few}: by the spread of ours, no number of ours can decide it"
-    shown = _in_unit(claim, theirs.value, gap)
+    shown = _in_unit(claim, paper_estimate.value, gap)
     return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
 
 
@@ -197,11 +200,11 @@ def published(claim: Any, ours: Estimate) -> Estimate:
 
 def margin(claim: Any) -> float:
     """Return the margin of a claim on the scale of its kind."""
-    kind, given = claim["kind"], float(claim["margin"])
+    kind, stated = claim["kind"], float(claim["margin"])
     if kind in ("ratio", "words_ratio"):
-        return math.log(given)
-    if not math.isnan(given):
-        return given
+        return math.log(stated)
+    if not math.isnan(stated):
+        return stated
     if kind == "mean":
         half = (float(claim["published_high"]) - float(claim["published_low"])) / 2
         return MARGIN * half / stats.Z * math.sqrt(float(claim["published_n"]))

@@ -13,9 +13,11 @@ def template(name: str, folder: Path | None = None) -> jinja2.Template:
 
     Its variable ``theme`` is the common style.
     """
-    here = Path(__file__).parent
+    pages_folder = Path(__file__).parent
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([folder or here, here]), autoescape=True, trim_blocks=True
+        loader=jinja2.FileSystemLoader([folder or pages_folder, pages_folder]),
+        autoescape=True,
+        trim_blocks=True,
     )
-    environment.globals["theme"] = Markup((here / "theme.css").read_text(encoding="utf-8"))
+    environment.globals["theme"] = Markup((pages_folder / "theme.css").read_text(encoding="utf-8"))
     return environment.get_template(name)

@@ -84,20 +84,20 @@ def system(system: SystemSpec) -> dict[str, str]:
 def rows(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
     """Return each experiment's runs and setting, and the summary of its points, if any."""
     summaries = _points(summary)
-    found = []
+    entries = []
     for name, settings in study.config.experiments.items():
-        here = runs[runs["experiment"] == name]
-        found.append(
+        of_experiment = runs[runs["experiment"] == name]
+        entries.append(
             {
                 "name": name,
                 "system": settings.system,
                 "planned": sum(point.count for point in study.experiment(name)),
-                "finished": int((here["status"] == "finished").sum()),
-                "unfinished": int((here["status"] != "finished").sum()),
-                "hours": float(here["seconds"].sum()) / 3600,
-                "device": ", ".join(sorted(here["device"].unique())),
+                "finished": int((of_experiment["status"] == "finished").sum()),
+                "unfinished": int((of_experiment["status"] != "finished").sum()),
+                "hours": float(of_experiment["seconds"].sum()) / 3600,
+                "device": ", ".join(sorted(of_experiment["device"].unique())),
                 "points": summaries.get(name),
                 **_setting(study.experiment(name)),
             }
         )
-    return found
+    return entries

@@ -157,11 +157,11 @@ def _lead(section: dict[str, Any]) -> str:
 
 def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the sections, each without the terms that an earlier one explains."""
-    known: dict[str, str] = {}
+    explained: dict[str, str] = {}
     for section in sections:
         terms = section["terms"] or {}
-        section["terms"] = {k: v for k, v in terms.items() if known.get(k) != v}
-        known |= terms
+        section["terms"] = {k: v for k, v in terms.items() if explained.get(k) != v}
+        explained |= terms
     return sections
 
 

@@ -103,11 +103,11 @@ def measured(row: dict[str, Any]) -> str:
     """
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
-    said = " ".join(filter(None, [*parts, measured_interval(row)]))
+    phrase = " ".join(filter(None, [*parts, measured_interval(row)]))
     n, of = row["measured_n"], _paper_runs(row)
     if not of or of == n or math.isnan(row["measured"]):
-        return said
-    return f"{said} ({row['measured'] / of * n:.0f} of our {n:.0f})"
+        return phrase
+    return f"{phrase} ({row['measured'] / of * n:.0f} of our {n:.0f})"
 
 
 def measured_interval(row: dict[str, Any]) -> str:
@@ -117,10 +117,10 @@ def measured_interval(row: dict[str, Any]) -> str:
     if row["kind"] == "correlation":
         possible = (-1, 1)
     low, high = row["measured_low"], row["measured_high"]
-    said = interval(low, high, possible)
+    bounds = interval(low, high, possible)
     if row["verdict"] in (REPRODUCED, DIFFERS, DEVIATES):
-        return said.removesuffix(f", {CANNOT_TELL}")
-    return said
+        return bounds.removesuffix(f", {CANNOT_TELL}")
+    return bounds
 
 
 def _paper_runs(row: dict[str, Any]) -> int:
@@ -144,10 +144,10 @@ def opening(caption: str) -> tuple[str, str]:
 def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
     """Return tests that agree, as examples: the headlines, or else the first of each source."""
     agrees = card["verdict"].isin(AGREES) & (card["tally"] == claims_file.TEST)
-    known = card[agrees & card["claim"].isin(list(headlines))]
-    if known.empty:
-        known = card[agrees].drop_duplicates("source")
-    return known.head(MOST).to_dict("records")
+    chosen = card[agrees & card["claim"].isin(list(headlines))]
+    if chosen.empty:
+        chosen = card[agrees].drop_duplicates("source")
+    return chosen.head(MOST).to_dict("records")
 
 
 def differing(card: pd.DataFrame) -> list[Difference]:
@@ -157,25 +157,25 @@ def differing(card: pd.DataFrame) -> list[Difference]:
     """
     others = (card["tally"] == claims_file.OTHER) & (card["reason"] == "")
     reasons = card["reason"].where(~others, card["note"].map(lambda note: f"{_capital(note)}."))
-    found = []
-    for reason, own in claims.deviations(card.assign(reason=reasons)):
-        tests = own[own["tally"] == claims_file.TEST]
-        found.append(Difference((own if tests.empty else tests).to_dict("records"), reason))
-    return found
+    groups = []
+    for reason, group in claims.deviations(card.assign(reason=reasons)):
+        tests = group[group["tally"] == claims_file.TEST]
+        groups.append(Difference((group if tests.empty else tests).to_dict("records"), reason))
+    return groups
 
 
 def undecided(card: pd.DataFrame) -> str:
     """Return how many tests these runs could not decide, and why; empty if none."""
     tests = card[card["tally"] == claims_file.TEST]
     n, never = ((tests["verdict"] == verdict).sum() for verdict in (UNDECIDED, UNDECIDABLE))
-    said = []
+    sentences = []
     if n:
-        said.append(
+        sentences.append(
             f"{n} {'test is' if n == 1 else 'tests are'} undecided: these runs are too few."
         )
     if never:
-        said.append(f"{never} cannot be decided: the paper's own runs are too few.")
-    return " ".join(said)
+        sentences.append(f"{never} cannot be decided: the paper's own runs are too few.")
+    return " ".join(sentences)
 
 
 def frozen(card: pd.DataFrame) -> str:
@@ -192,15 +192,15 @@ def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
     """Return decided and undecided claims, both by tally; deviating claims come first."""
     order = [DEVIATES, DIFFERS, COMPATIBLE, REPRODUCED, UNDECIDED, UNDECIDABLE]
     place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
-    found = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
-    is_open = found["verdict"].isin(OPEN)
-    return _by_tally(found[~is_open]), _by_tally(found[is_open])
+    ordered = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
+    is_open = ordered["verdict"].isin(OPEN)
+    return _by_tally(ordered[~is_open]), _by_tally(ordered[is_open])
 
 
 def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of a scorecard by tally, tests first."""
     rows = {tally: card[card["tally"] == tally].to_dict("records") for tally in claims_file.TALLIES}
-    return {tally: own for tally, own in rows.items() if own}
+    return {tally: entries for tally, entries in rows.items() if entries}
 
 
 def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -225,29 +225,29 @@ def footnotes(groups: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
 def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
     """Return links to the runs that an SVG links to and the explorer shows."""
     fragments = dict.fromkeys(html.unescape(found) for found in PLAYS.findall(svg))
-    known = runs.set_index("run_id")
+    by_id = runs.set_index("run_id")
     found: dict[str, ExplorerLink] = {}
     for fragment in fragments:
         asked = parse_qs(fragment)
         run_id = asked["run"][0]
-        if run_id in known.index and known.loc[run_id, "shown"] in ("training", "end"):
+        if run_id in by_id.index and by_id.loc[run_id, "shown"] in ("training", "end"):
             step = asked.get("step", [""])[0]
-            here = _words(study, known.loc[run_id], run_id)
-            at = f", step {step}" if step and known.loc[run_id, "shown"] == "training" else ""
-            found.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", here + at))
+            description = _words(study, by_id.loc[run_id], run_id)
+            at = f", step {step}" if step and by_id.loc[run_id, "shown"] == "training" else ""
+            found.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", description + at))
     return list(found.values())[:MOST_RUNS]
 
 
 def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[ExplorerLink]:
     """Return links to a run each of the first and last point whose training can be watched."""
-    found = []
-    own = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
-    names = own["run_id"].str.split("/").str[1]
+    links = []
+    playable = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
+    names = playable["run_id"].str.split("/").str[1]
     played = [point for point in study.experiment(experiment) if (names == point.name).any()]
     for point in [*played[:1], *played[1:][-1:]]:
-        row = own[names == point.name].iloc[0]
-        found.append(ExplorerLink(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
-    return found
+        row = playable[names == point.name].iloc[0]
+        links.append(ExplorerLink(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
+    return links
 
 
 def _words(study: Study, row: pd.Series, run_id: str) -> str:
@@ -255,7 +255,10 @@ def _words(study: Study, row: pd.Series, run_id: str) -> str:
     experiment, name, seed = run_id.split("/")
     points = study.experiment(experiment)
     point = next(point for point in points if point.name == name)
-    values = [f"{words(own.name)} {text(value(point, own.name))}" for own in swept(points)]
+    values = [
+        f"{words(parameter.name)} {text(value(point, parameter.name))}"
+        for parameter in swept(points)
+    ]
     return f"{', '.join([*values, f'seed {int(seed[1:])}'])} ({row['outcome']})"
 
 

@@ -51,28 +51,28 @@ def summary(study: Study) -> str:
     if card is None:
         return "\n".join([NOTHING, f"tables:    {study.results / 'tables'}", *_pages(study)])
     tests = card[card["tally"] == claims_file.TEST]
-    short, rows, told = _short(study), [], []
+    short, rows, deviations = _short(study), [], []
     for collection in study.used_collections:
-        every, own = (part[part["paper"] == collection.name] for part in (card, tests))
-        if len(every):
-            name = short[collection.name] + " (no tests)" * own.empty
-            own = every if own.empty else own
-            rows.append((name, claims.counts(own), _figure(study, collection, own)))
-            told += claims.deviations(own)
+        all_claims, group = (part[part["paper"] == collection.name] for part in (card, tests))
+        if len(all_claims):
+            name = short[collection.name] + " (no tests)" * group.empty
+            group = all_claims if group.empty else group
+            rows.append((name, claims.counts(group), _figure(study, collection, group)))
+            deviations += claims.deviations(group)
     occurs = [v for v in VERDICTS if any(counts[v] for _, counts, _ in rows)]
     words = [verdict.replace("_", " ") for verdict in occurs]
     counted = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
     aligned = f"<{'>' * len(occurs)}<"
     lines = [terminal.aligned(("tests of", *words, "look at"), counted, aligned), ""]
-    for reason, own in told[:MOST]:
-        where = f"{short[own['paper'].iloc[0]]}, {own['source'].iloc[0]}"
-        said = "; ".join(
-            f"{row['statement']} (here: {story.measured(row)})" for row in own.to_dict("records")
+    for reason, group in deviations[:MOST]:
+        where = f"{short[group['paper'].iloc[0]]}, {group['source'].iloc[0]}"
+        statements = "; ".join(
+            f"{row['statement']} (here: {story.measured(row)})" for row in group.to_dict("records")
         )
         why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
-        lines += _wrapped(f"{own['verdict'].iloc[0]}: {where}: {said}. Why: {why}.")
-    if len(told) > MOST:
-        lines.append(f"... and {len(told) - MOST} more reasons, see the report")
+        lines += _wrapped(f"{group['verdict'].iloc[0]}: {where}: {statements}. Why: {why}.")
+    if len(deviations) > MOST:
+        lines.append(f"... and {len(deviations) - MOST} more reasons, see the report")
     if (chance := claims.by_chance(tests)).judged:
         lines += _wrapped(str(chance))
     if UNDECIDED in set(tests["verdict"]):
@@ -94,9 +94,9 @@ def scorecard(study: Study) -> str:
         return NOTHING
     lines = []
     for paper, short in _short(study).items():
-        if len(own := card[card["paper"] == paper]):
-            lines += [f"{short}:", terminal.aligned(COLUMNS, list(_claims(own)), "<<>>>>>")]
-            lines += [*_reasons(own), ""]
+        if len(of_paper := card[card["paper"] == paper]):
+            lines += [f"{short}:", terminal.aligned(COLUMNS, list(_claims(of_paper)), "<<>>>>>")]
+            lines += [*_reasons(of_paper), ""]
     return "\n".join(
         [
             *lines,
@@ -138,11 +138,11 @@ def _claims(card: pd.DataFrame) -> Iterator[tuple]:
         yield from _part(title, card[run & (card["tally"] == tally)])
     for name in card.loc[card["frozen_study"] != "", "frozen_study"].unique():
         there = card[card["frozen_study"] == name]
-        known = [column for column in card if f"frozen_{column}" in card]
-        there = there.assign(**{column: there[f"frozen_{column}"] for column in known})
+        columns = [column for column in card if f"frozen_{column}" in card]
+        there = there.assign(**{column: there[f"frozen_{column}"] for column in columns})
         yield from _part(f"not run here; in the frozen study {name}", there)
-    for note, own in card[~run & (card["frozen_study"] == "")].groupby("note", sort=False):
-        yield from _part(f"not run: {note}", own)
+    for note, group in card[~run & (card["frozen_study"] == "")].groupby("note", sort=False):
+        yield from _part(f"not run: {note}", group)
 
 
 def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
@@ -166,8 +166,8 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
 
 def _interval(row: dict[str, Any]) -> str:
     """Return the 95 % interval of our value, or "cannot tell" if it says nothing."""
-    said = story.measured_interval(row)
-    return story.CANNOT_TELL if said.endswith(story.CANNOT_TELL) else said
+    text = story.measured_interval(row)
+    return story.CANNOT_TELL if text.endswith(story.CANNOT_TELL) else text
 
 
 def _reasons(card: pd.DataFrame) -> Iterator[str]:
@@ -181,8 +181,8 @@ def _reasons(card: pd.DataFrame) -> Iterator[str]:
 def _tallies(card: pd.DataFrame) -> Iterator[str]:
     """Yield how often each verdict occurs, for tests and for claims that do not count as tests."""
     yield f"scorecard: {len(card)} claims"
-    for tally, own in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
+    for tally, group in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
         title = list(claims_file.TALLIES.values())[tally]
-        yield f"  {len(own):3} {title}: {claims.counted(own['verdict'])}"
+        yield f"  {len(group):3} {title}: {claims.counted(group['verdict'])}"
     if (chance := claims.by_chance(card[card["tally"] == claims_file.TEST])).judged:
         yield f"  {chance}"

@@ -34,40 +34,46 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
     For a parameter with an order: which outcomes rise and fall with it, the clearest first; for one
     with words: the changes from its first value. If nothing is swept: the estimates.
     """
-    found = {}
+    by_experiment = {}
     drawn = {plot.experiment for plot in plots.of(study)}
     for name, settings in study.config.experiments.items():
         if drawn and name not in drawn:
             continue
         points = study.experiment(name)
-        own = effects[effects["experiment"] == name]
+        of_experiment = effects[effects["experiment"] == name]
         parameters = swept(points)
-        shares = {one.name for one in study.outcomes(settings.system) if one.kind == "share"}
-        here = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
+        shares = {
+            outcome.name for outcome in study.outcomes(settings.system) if outcome.kind == "share"
+        }
+        estimates = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
         ends = {}
         if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
-            places = here["point"].map(parameters[0].places(points))
-            ends = _ends(here.assign(place=places), parameters[0])
-        said = [
+            places = estimates["point"].map(parameters[0].places(points))
+            ends = _ends(estimates.assign(place=places), parameters[0])
+        lines = [
             sentence
             for parameter in parameters
-            for sentence in _of(parameter, own[own["parameter"] == parameter.name], shares, ends)
+            for sentence in _of(
+                parameter, of_experiment[of_experiment["parameter"] == parameter.name], shares, ends
+            )
         ]
         if not parameters and len(points) == 1:
-            said = [s for row in here.to_dict("records") if (s := _estimate(row, shares))][:MOST]
-            said = [f"{'; '.join(said)}."] if said else []
-        if said:
-            found[name] = said
-        elif len(own):
-            found[name] = ["no outcome clearly changes with what is swept."]
-    return found
+            lines = [s for row in estimates.to_dict("records") if (s := _estimate(row, shares))][
+                :MOST
+            ]
+            lines = [f"{'; '.join(lines)}."] if lines else []
+        if lines:
+            by_experiment[name] = lines
+        elif len(of_experiment):
+            by_experiment[name] = ["no outcome clearly changes with what is swept."]
+    return by_experiment
 
 
-def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
+def _ends(estimates: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
     """Return the estimates at both ends of a sweep, for each outcome that has them."""
-    found = {}
+    by_outcome = {}
     last = len(parameter.values) - 1
-    for outcome, rows in here.dropna(subset=["estimate"]).groupby("outcome"):
+    for outcome, rows in estimates.dropna(subset=["estimate"]).groupby("outcome"):
         line = rows.set_index("place")
         if not {0, last} <= set(line.index):
             continue
@@ -76,8 +82,8 @@ def _ends(here: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
         below = line[line["high"] < min(first, end)]["estimate"]
         highest = (above.max(), parameter.texts[above.idxmax()]) if len(above) else None
         lowest = (below.min(), parameter.texts[below.idxmin()]) if len(below) else None
-        found[outcome] = _Ends(first, end, highest, lowest)
-    return found
+        by_outcome[outcome] = _Ends(first, end, highest, lowest)
+    return by_outcome
 
 
 def _of(
@@ -88,10 +94,10 @@ def _of(
 ) -> Iterator[str]:
     """Yield a sentence on what a parameter changes; for words, one per value except the first."""
     if parameter.is_words:
-        for per, own in effects.groupby("per", sort=False):
-            clear = own[own["change_low"] * own["change_high"] > 0]
+        for per, group in effects.groupby("per", sort=False):
+            clear = group[group["change_low"] * group["change_high"] > 0]
             parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
-            unknown = own[own["change"].isna()].head(MOST).to_dict("records")
+            unknown = group[group["change"].isna()].head(MOST).to_dict("records")
             # A frozen table may be older than the column of notes.
             parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
             if parts:
@@ -118,12 +124,12 @@ def _by(
     amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
     if name == "change":
         return f"{what} {'+' if row[name] > 0 else ''}{amount}"
-    said = "rises" if row[name] > 0 else "falls"
+    trend = "rises" if row[name] > 0 else "falls"
     if ends and (ends.last - ends.first) * row[name] > 0:
-        said += f" from {number(ends.first)} to {number(ends.last)}"
+        trend += f" from {number(ends.first)} to {number(ends.last)}"
         word, inner = ("highest", ends.highest) if row[name] > 0 else ("lowest", ends.lowest)
-        said += f", {word}, {number(inner[0])}, at {inner[1]}" if inner else ""
-    return f"{what} {said} (ρ = {amount})"
+        trend += f", {word}, {number(inner[0])}, at {inner[1]}" if inner else ""
+    return f"{what} {trend} (ρ = {amount})"
 
 
 def _estimate(row: dict[str, Any], shares: set[str]) -> str:

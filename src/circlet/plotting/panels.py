@@ -132,9 +132,9 @@ def outcome(
     axes: Axes, summary: pd.DataFrame, x: str, name: str, colour, label: str | None = None
 ) -> None:
     """Draw the band of one outcome, from rows of the table ``outcome_summary``."""
-    own = summary[summary["outcome"] == name]
+    rows = summary[summary["outcome"] == name]
     columns = {"estimate": "y", "low": "y_low", "high": "y_high", "n_runs": "y_n"}
-    band(axes, own.rename(columns=columns), x, "y", colour, label)
+    band(axes, rows.rename(columns=columns), x, "y", colour, label)
 
 
 def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | None = None) -> None:
@@ -144,7 +144,7 @@ def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | No
     dots. Where all runs agree and have no interval, the band narrows to the line.
     """
     rows = rows.sort_values(x)
-    told = rows[f"{y}_n"] > 2
+    has_band = rows[f"{y}_n"] > 2
     axes.plot(rows[x], rows[y], color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
     low, high = (rows[f"{y}_{end}"].fillna(rows[y]) for end in ("low", "high"))
-    axes.fill_between(rows[x], low, high, where=told, color=colour, alpha=0.2, linewidth=0)
+    axes.fill_between(rows[x], low, high, where=has_band, color=colour, alpha=0.2, linewidth=0)

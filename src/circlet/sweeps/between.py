@@ -64,9 +64,9 @@ class Compared(NamedTuple):
 
 def studies(a: Path, b: Path) -> Compared:
     """Compare two results folders; raises LogError if one lacks the tables that are compared."""
-    both = [_tables(folder) for folder in (a, b)]
+    tables = [_tables(folder) for folder in (a, b)]
     config = [parquet.footer(folder / "tables/outcomes.parquet")["study"] for folder in (a, b)]
-    rows, only = _outcomes(*both)
+    rows, only = _outcomes(*tables)
     return Compared(
         sorted(_differing(*config)),
         _code(a, b),
@@ -80,8 +80,8 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
     if not folder.is_dir():
         raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
     names = ("outcomes", "outcome_summary", "runs")
-    found = {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
-    return found | {"outcomes": _by_point(found["outcomes"], found["runs"])}
+    tables = {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
+    return tables | {"outcomes": _by_point(tables["outcomes"], tables["runs"])}
 
 
 def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -97,16 +97,16 @@ def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
 
 def _code(a: Path, b: Path) -> list[str]:
     """Return commits, versions, machines and devices of each system's runs, where they differ."""
-    found: list[dict[tuple[str, str], set[str]]] = []
+    by_folder: list[dict[tuple[str, str], set[str]]] = []
     for folder in (a, b):
         path = folder / "tables/provenance.parquet"
         rows = parquet.read(path).to_pylist() if path.exists() else []
-        own: dict[tuple[str, str], set[str]] = {}
+        by_system: dict[tuple[str, str], set[str]] = {}
         for row in rows:
             for name in ("commit", "versions", "machine", "device"):
-                own.setdefault((row["system"], name), set()).add(row[name])
-        found.append(own)
-    one, other = found
+                by_system.setdefault((row["system"], name), set()).add(row[name])
+        by_folder.append(by_system)
+    one, other = by_folder
     return [
         f"{system}: {name}: {', '.join(sorted(one[key]))} -> {', '.join(sorted(other[key]))}"
         for key in sorted(one.keys() & other.keys())
@@ -136,14 +136,16 @@ def _outcomes(
         for row in table.itertuples()
     }
     for experiment in sorted(names[0] & names[1]):
-        own = [table[table["experiment"] == experiment] for table in (x, y)]
-        keys, fixed = _keys(*own)
-        groups = [_groups(table, keys) for table in own]
-        lacking = len(groups[0].keys() ^ groups[1].keys())
-        if lacking:
-            only.append(f"{experiment}: {lacking} settings are in only one of them")
+        selected = [table[table["experiment"] == experiment] for table in (x, y)]
+        keys, fixed = _keys(*selected)
+        groups = [_groups(table, keys) for table in selected]
+        unmatched = len(groups[0].keys() ^ groups[1].keys())
+        if unmatched:
+            only.append(f"{experiment}: {unmatched} settings are in only one of them")
         for key in (key for key in groups[0] if key in groups[1]):
-            varied = [f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(own, k)]
+            varied = [
+                f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(selected, k)
+            ]
             first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)
             for name in (name for name in first if name in second):
                 outcome, runs = about[experiment, name], (first[name], second[name])
@@ -170,12 +172,12 @@ def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
     # Tables of an early version have no column `products`.
     arithmetic = runs.set_index("run_id").reindex(columns=["dtype", "products"]).fillna("float32")
-    own = {name: outcomes["run_id"].map(values) for name, values in arithmetic.items()}
+    settings = {name: outcomes["run_id"].map(values) for name, values in arithmetic.items()}
     table = outcomes.copy()
     for name in _parameters(table):
         if table[name].map(type).eq(np.ndarray).any():
             table[name] = table[name].map(tuple, na_action="ignore")
-    for name, values in ({"fixed seeds": seeds} | own).items():
+    for name, values in ({"fixed seeds": seeds} | settings).items():
         table.insert(list(table).index("run_id") + 1, name, values)
     return table
 
@@ -225,8 +227,8 @@ def _verdicts(a: Path, b: Path) -> list[str]:
     if not all(path.exists() for path in paths):
         return []
     one, other = (parquet.read(path).to_pandas().set_index("claim") for path in paths)
-    both = one.join(other, rsuffix="_b", how="inner")
-    changed = both[both["verdict"] != both["verdict_b"]]
+    joined = one.join(other, rsuffix="_b", how="inner")
+    changed = joined[joined["verdict"] != joined["verdict_b"]]
     return [
         f"{row.Index}: {row.verdict} -> {row.verdict_b} "
         f"({row.measured:.3g} [{row.measured_low:.3g} … {row.measured_high:.3g}] -> "

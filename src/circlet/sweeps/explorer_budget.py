@@ -91,10 +91,10 @@ def _next(
     waiting: dict[str, list[tuple[int, int]]], spent: dict[str, int], every_point_first: bool
 ) -> str | None:
     """Return the next system: one with a point that has no run yet, else the cheapest so far."""
-    left = [system for system in waiting if waiting[system]]
+    remaining = [system for system in waiting if waiting[system]]
     if every_point_first:
-        left = [system for system in left if waiting[system][0][0] == 0] or left
-    return min(left, key=lambda system: spent[system], default=None)
+        remaining = [system for system in remaining if waiting[system][0][0] == 0] or remaining
+    return min(remaining, key=lambda system: spent[system], default=None)
 
 
 def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:

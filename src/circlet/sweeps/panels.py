@@ -40,7 +40,9 @@ class Sweep:
         (self.plot,) = plots.of(study)
         self.points = study.experiment(self.plot.experiment)
         self.swept = {parameter.name: parameter for parameter in swept(self.points)}
-        self.outcomes = {one.name: one for one in study.outcomes(self.points[0].system.name)}
+        self.outcomes = {
+            outcome.name: outcome for outcome in study.outcomes(self.points[0].system.name)
+        }
 
     def at(self, where: str) -> Swept | None:
         """Return the parameter at a place of the plot; None if there is none."""
@@ -68,12 +70,12 @@ class Sweep:
         first, second = [*self.facets, None, None][:2]
         for j in range(len(first.values) if first else 1):
             for i in range(len(second.values) if second else 1):
-                here, title = rows, []
+                selected, title = rows, []
                 for facet, k in ((first, j), (second, i)):
                     if facet:
-                        here = here[here[facet.name] == k]
+                        selected = selected[selected[facet.name] == k]
                         title.append(f"{words(facet.name)} {facet.texts[k]}")
-                yield i, j, ", ".join(title), here
+                yield i, j, ", ".join(title), selected
 
 
 def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
@@ -112,7 +114,7 @@ def explain(figure: Figure, marks: dict[str, Artist]) -> None:
 
 def center(outcomes: Iterable[Outcome]) -> str:
     """Return the names of estimates of outcomes: ``share, mean or median``."""
-    kinds = [{"share": "share", "time": "median"}.get(one.kind, "mean") for one in outcomes]
+    kinds = [{"share": "share", "time": "median"}.get(outcome.kind, "mean") for outcome in outcomes]
     return plots.listed(list(dict.fromkeys(kinds)), "or")
 
 

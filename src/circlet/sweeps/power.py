@@ -207,7 +207,7 @@ def _widths(claim: Any, row: Any) -> tuple[float, float, float]:
     if row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
         ours = verdicts.on_scale(claim, _measured(claim, row))
         published = verdicts.published(claim, ours)
-        half, other = ((one.high - one.low) / 2 for one in (ours, published))
+        half, other = ((estimate.high - estimate.low) / 2 for estimate in (ours, published))
         room = abs(verdicts.margin(claim) - abs(ours.value - published.value))
         width = math.sqrt(room**2 - other**2) if room > other else 0.0
         return half, width, min(width / half, 1.0)
@@ -282,8 +282,8 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
         larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=some)
         experiments[name] = structs.replace(experiments[name], seeds=larger_seeds)
     larger = structs.replace(study.config, experiments=experiments)
-    both = (study, replace(study, config=larger))
-    old, new = ({block.key: block for block in one.blocks} for one in both)
+    studies = (study, replace(study, config=larger))
+    old, new = ({block.key: block for block in one.blocks} for one in studies)
     blocks = [block for key, block in new.items() if key not in old]
     further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())
     again = sum(block.count for block in blocks) - further

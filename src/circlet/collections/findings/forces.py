@@ -85,11 +85,11 @@ def unit_forces(
 
     The forces stand in the order of the numbers; positions are float64.
     """
-    _, same, every = couples(len(positions))
+    _, same, all_couples = couples(len(positions))
     # Over all couples the sums do not depend on the labels, and few couples are of the same class.
-    whole = _totals(positions, every)[:, labels].transpose(0, 1)
+    whole = _totals(positions, all_couples)[:, labels].transpose(0, 1)
     alike = _totals(positions[labels], same)
-    other = (whole - alike) * (same.shape[1] / (every.shape[1] - same.shape[1]))
+    other = (whole - alike) * (same.shape[1] / (all_couples.shape[1] - same.shape[1]))
     return torch.stack([alike[:, 0], -other[:, 1], alike[:, 2] - other[:, 2]], 1)
 
 

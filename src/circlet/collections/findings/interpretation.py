@@ -48,8 +48,8 @@ def restricted_and_excluded(
     means = logits[first, (np.arange(p) - first) % p].mean(0)  # (p sums, p classes)
     coefficients = np.fft.fft(means, axis=0)
     kept = np.zeros_like(coefficients)
-    both = np.concatenate([frequencies, p - frequencies]).astype(int)
-    kept[both] = coefficients[both]
+    indices = np.concatenate([frequencies, p - frequencies]).astype(int)
+    kept[indices] = coefficients[indices]
     waves = np.fft.ifft(kept, axis=0).real[classes]
     return waves + logits.mean((0, 1)), logits - waves
 

@@ -85,8 +85,8 @@ def ratios(p: int) -> Array:
     half = (p - 1) // 2
     k = np.arange(1, half + 1)
     inverse = np.array([pow(int(r), -1, p) for r in k])
-    found = k[:, None] * inverse % p
-    return np.minimum(found, p - found) - 1
+    quotients = k[:, None] * inverse % p
+    return np.minimum(quotients, p - quotients) - 1
 
 
 def ratio_terms(x: Array) -> Array:
@@ -105,8 +105,8 @@ class Form:
 
 def mean_field(names: Sequence[str]) -> Form:
     """A law of some of TERMS and MEMORY."""
-    every = TERMS | MEMORY
-    functions = [every[name] for name in names]
+    all_terms = TERMS | MEMORY
+    functions = [all_terms[name] for name in names]
 
     def design(s: Array, v: Array) -> Array:
         moments = Moments(s, v)
@@ -211,8 +211,8 @@ class Law:
     def change(self, s: Array, v: Array) -> Array:
         """Change in the next step at signals and last changes (steps, n), of the same shape."""
         design = self.form.design(s, v)
-        found = design @ self.coefficients
-        return found if self.form.each else found[..., 0]
+        next_changes = design @ self.coefficients
+        return next_changes if self.form.each else next_changes[..., 0]
 
 
 def select(parts: Sequence[Sums]) -> list[int]:
@@ -227,13 +227,13 @@ def select(parts: Sequence[Sums]) -> list[int]:
     folds = [range(i, len(parts), FOLDS) for i in range(min(FOLDS, len(parts)))]
     held = [total(parts[i] for i in fold) for fold in folds]
     while len(order) < min(MOST_TERMS, len(whole.terms)):
-        left = [t for t in range(len(whole.terms)) if t not in order]
+        remaining = [t for t in range(len(whole.terms)) if t not in order]
 
         def misses(term: int) -> float:
             own = whole.chosen([*order, term])
             return own.error(own.solve())
 
-        order.append(min(left, key=misses))
+        order.append(min(remaining, key=misses))
         own = [(whole - part).chosen(order).solve() for part in held]
         errors.append(np.array([part.chosen(order).error(c) / part.square
                                 for part, c in zip(held, own, strict=True)]))  # fmt: skip
@@ -268,15 +268,15 @@ def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
     fixed = {"three_numbers": THREE, "persistence": ("v",)}
     candidates = {"mean_field": tuple(TERMS), "memory": (*TERMS, *MEMORY)}
     if name in fixed:
-        own = mean_field(fixed[name])
+        law_form = mean_field(fixed[name])
     elif name in candidates:
         wide = mean_field(candidates[name])
         parts = [sums(wide, *inside(x, window)) for x in runs]
-        own = mean_field([wide.terms[i] for i in select(parts)])
+        law_form = mean_field([wide.terms[i] for i in select(parts)])
     else:
-        own = form("unconstrained" if name == "one_run" else name, runs[0].shape[1])
+        law_form = form("unconstrained" if name == "one_run" else name, runs[0].shape[1])
     used = runs[:1] if name == "one_run" else runs
-    return Law(own, total(sums(own, *inside(x, window)) for x in used).solve())
+    return Law(law_form, total(sums(law_form, *inside(x, window)) for x in used).solve())
 
 
 def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:

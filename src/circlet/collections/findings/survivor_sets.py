@@ -23,19 +23,19 @@ def relations(p: int) -> dict[str, Array]:
     inverse are one relation, and so is `ratio 2` with `double`, which is left out.
     """
     n = (p - 1) // 2
-    every = range(1, n + 1)
-    found: dict[str, list[tuple[int, ...]]] = {
-        "sum": [(a, b, c) for a, b, c in itertools.combinations(every, 3)
+    frequencies = range(1, n + 1)
+    by_name: dict[str, list[tuple[int, ...]]] = {
+        "sum": [(a, b, c) for a, b, c in itertools.combinations(frequencies, 3)
                 if c in (folded(a + b, p), folded(a - b, p))],
-        "double": [(a, folded(2 * a, p)) for a in every if folded(2 * a, p) not in (0, a)],
+        "double": [(a, folded(2 * a, p)) for a in frequencies if folded(2 * a, p) not in (0, a)],
     }  # fmt: skip
     if spectrum.is_prime(p):
         for r in range(3, n + 1):
             if r < folded(pow(r, -1, p), p) and folded(2 * r, p) != 1:
-                found[f"ratio {r}"] = [(a, folded(r * a, p)) for a in every]
+                by_name[f"ratio {r}"] = [(a, folded(r * a, p)) for a in frequencies]
     return {
         name: np.array(rows, dtype=int).reshape(len(rows), 3 if name == "sum" else 2) - 1
-        for name, rows in found.items()
+        for name, rows in by_name.items()
     }
 
 
@@ -69,11 +69,11 @@ def ranked_sets(sets: Array, signals: Array, stream: np.random.Generator) -> Arr
     by_rank = np.take_along_axis(sets, order, axis=1)
     sizes = sets.sum(1)
     for size in np.unique(sizes):
-        own = np.flatnonzero(sizes == size)
-        by_rank[own] = by_rank[stream.permutation(own)]
-    found = np.empty_like(sets)
-    np.put_along_axis(found, order, by_rank, axis=1)
-    return found
+        same_size = np.flatnonzero(sizes == size)
+        by_rank[same_size] = by_rank[stream.permutation(same_size)]
+    drawn = np.empty_like(sets)
+    np.put_along_axis(drawn, order, by_rank, axis=1)
+    return drawn
 
 
 def wide(survival: pd.DataFrame, value: str) -> pd.DataFrame:

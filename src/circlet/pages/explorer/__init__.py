@@ -112,10 +112,10 @@ def _own(name: str) -> str:
 
 def _modules(study: Study) -> dict[str, str]:
     """Return the import map: data addresses of all modules, by name."""
-    here = Path(__file__).parent
+    explorer_folder = Path(__file__).parent
     shared = [name for name in DATA if name.endswith(".js") and "/" not in name]
     shared.remove("main.js")
-    paths = {f"circlet/{name.removesuffix('.js')}": here / name for name in shared}
+    paths = {f"circlet/{name.removesuffix('.js')}": explorer_folder / name for name in shared}
     for c in study.collections:
         folder = (c.folder / "explorer").glob("*.js")
         paths |= {f"circlet/{c.name}/{path.stem}": path for path in sorted(folder)}

@@ -126,7 +126,7 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
     system = point.system
     if system.run_columns:
         return dict(system.run_columns)
-    labels = {one.name: one.label for one in system.outcomes if one.table == "runs"}
+    labels = {outcome.name: outcome.label for outcome in system.outcomes if outcome.table == "runs"}
     headings = {}
     for name, metric in system.metrics.items():
         unit = f" ({metric.unit})" if metric.unit not in ("", "0..1") else ""
@@ -144,8 +144,8 @@ def experiments(study: Study) -> dict[str, dict[str, Any]]:
                 for p in swept(study.experiment(name))
             ],
             "outcomes": {
-                one.name: {"label": one.label, "most": _number(one.bounds[1])}
-                for one in study.outcomes(settings.system)
+                outcome.name: {"label": outcome.label, "most": _number(outcome.bounds[1])}
+                for outcome in study.outcomes(settings.system)
             },
         }
     return entries

@@ -71,17 +71,17 @@ def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) 
     """Return the packed states of all runs, in the order of the file."""
     of_run = dict(list(states.groupby("run_id", sort=False)))
     turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
-    found = []
+    packed = []
     for place, point in enumerate(points):
         shown = {
             how: [r for r in point["runs"] if r["shown"] == how] for how in ("training", "end")
         }
         for turn, run in enumerate(shown["training"]):
-            own = of_run.get(run["run_id"], states.iloc[:0])
+            run_states = of_run.get(run["run_id"], states.iloc[:0])
             turn = turns.get(run["run_id"], turn)
-            found.append(Chunk(f"chunk-{place}-{run['seed']}", turn, text(_chunk(own))))
+            packed.append(Chunk(f"chunk-{place}-{run['seed']}", turn, text(_chunk(run_states))))
         if shown["end"]:
-            own = [of_run[r["run_id"]] for r in shown["end"] if r["run_id"] in of_run]
-            every = pd.concat([states.iloc[:0], *own])
-            found.append(Chunk(f"chunk-{place}", 1, text(_chunk(every))))
-    return sorted(found, key=lambda chunk: chunk.turn)
+            run_states = [of_run[r["run_id"]] for r in shown["end"] if r["run_id"] in of_run]
+            end_states = pd.concat([states.iloc[:0], *run_states])
+            packed.append(Chunk(f"chunk-{place}", 1, text(_chunk(end_states))))
+    return sorted(packed, key=lambda chunk: chunk.turn)

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(study: Study, arguments: argparse.Namespace) -> None:
     """Print how many seeds are needed."""
     widths = dict(map(_half_width, arguments.half_width))
-    names = sorted({one.name for system in study.systems for one in study.outcomes(system)})
+    names = sorted({outcome.name for system in study.systems for outcome in study.outcomes(system)})
     for name in (*widths, *arguments.outcomes):
         if name not in names:
             raise ConfigError(unknown("outcome", name, names))
@@ -130,5 +130,5 @@ def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
     yield "    seeds:"
     yield f"      count: {seeds['count']}"
     yield "      more:"
-    for one in seeds["more"]:
-        yield f"        - {schema.flow(one)}"
+    for entry in seeds["more"]:
+        yield f"        - {schema.flow(entry)}"

@@ -42,13 +42,13 @@ def _panel(
     x, by = sweep.at("x"), sweep.at("by")
     assert x
     for k, colour in enumerate(panels.colours(by)):
-        own = runs[runs[by.name] == k] if by else runs
-        places = _spread(sweep, own[x.name].to_numpy(), own["seed"].to_numpy())
-        reached = own["value"].notna().to_numpy()
+        group = runs[runs[by.name] == k] if by else runs
+        places = _spread(sweep, group[x.name].to_numpy(), group["seed"].to_numpy())
+        reached = group["value"].notna().to_numpy()
         dots = {"color": colour, "alpha": 0.35, "linewidths": 0, "s": 9, "rasterized": True}
-        y = own["value"].fillna(own["after"]).to_numpy(float)
+        y = group["value"].fillna(group["after"]).to_numpy(float)
         if outcome.kind == "share":  # all dots are at 0 or 1
-            y = y + 0.05 * ((own["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+            y = y + 0.05 * ((group["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
         axes.scatter(places[reached], y[reached], **dots)
         axes.scatter(places[~reached], y[~reached], marker="^", **dots)
         line = (rows[rows[by.name] == k] if by else rows).sort_values(x.name)
@@ -77,10 +77,10 @@ def draw(study: Study) -> Figure:
     if runs.empty:
         return nothing("no finished run to draw")
     shown = sweep.plot.show
-    every = [list(sweep.panels(rows[rows["outcome"] == name])) for name in shown]
-    of_facets = len(every[0]) > 1
+    by_outcome = [list(sweep.panels(rows[rows["outcome"] == name])) for name in shown]
+    of_facets = len(by_outcome[0]) > 1
     # Without facets outcomes stand side by side, three in a row.
-    columns = len(every[0]) if of_facets else 2 if len(shown) == 4 else min(3, len(shown))
+    columns = len(by_outcome[0]) if of_facets else 2 if len(shown) == 4 else min(3, len(shown))
     lines = len(shown) if of_facets else -(-len(shown) // columns)
     figure = Figure(figsize=(3.0 * columns + 0.4, 2.5 * lines + 0.2))
     grid = figure.subplots(lines, columns, squeeze=False)
@@ -89,12 +89,12 @@ def draw(study: Study) -> Figure:
     for k, name in enumerate(shown):
         outcome = sweep.outcomes[name]
         of_runs = list(sweep.panels(runs[runs["outcome"] == name]))
-        for n, ((_, _, title, own), (*_, own_runs)) in enumerate(
-            zip(every[k], of_runs, strict=True)
+        for n, ((_, _, title, panel_rows), (*_, own_runs)) in enumerate(
+            zip(by_outcome[k], of_runs, strict=True)
         ):
             axes = grid[k][n] if of_facets else grid.ravel()[k]
             axes.set_axis_on()
-            _panel(axes, outcome, sweep, own_runs, own)
+            _panel(axes, outcome, sweep, own_runs, panel_rows)
             x = sweep.at("x")
             assert x
             panels.scale(axes, x)

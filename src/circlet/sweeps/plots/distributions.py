@@ -27,17 +27,17 @@ def draw(study: Study) -> Figure:
     columns = min(3, len(shown))
     lines = -(-len(shown) // columns)
     figure = Figure(figsize=(2.9 * columns + 0.2, 1.75 * lines + 0.1))
-    every = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axes in every[len(shown) :]:
+    all_axes = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes in all_axes[len(shown) :]:
         axes.set_axis_off()
-    for axes, name in zip(every, shown, strict=False):
+    for axes, name in zip(all_axes, shown, strict=False):
         outcome, row = sweep.outcomes[name], rows.loc[name]
-        own = runs[runs["outcome"] == name]
-        reached = own["value"].notna().to_numpy()
-        x = own["value"].fillna(own["after"]).to_numpy(float)
+        of_outcome = runs[runs["outcome"] == name]
+        reached = of_outcome["value"].notna().to_numpy()
+        x = of_outcome["value"].fillna(of_outcome["after"]).to_numpy(float)
         if outcome.kind == "share":
-            x = x + 0.04 * ((own["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
-        y = (own["seed"].to_numpy() * 0.618034) % 1
+            x = x + 0.04 * ((of_outcome["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+        y = (of_outcome["seed"].to_numpy() * 0.618034) % 1
         dots = {"color": style.BLUE, "alpha": 0.4, "linewidths": 0, "s": 12, "rasterized": True}
         axes.scatter(x[reached], y[reached], **dots)
         axes.scatter(x[~reached], y[~reached], marker="^", **dots)

@@ -46,10 +46,10 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
     figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
     grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     for axes, outcome in zip(grid, shown, strict=True):
-        here = rows[rows["outcome"] == outcome]
-        y = here["name"].map(places)
+        of_outcome = rows[rows["outcome"] == outcome]
+        y = of_outcome["name"].map(places)
         center, low, high = (
-            here[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
+            of_outcome[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
         )
         dark = np.where((low > 0) | (high < 0), style.BLUE, style.GREY)
         ends = np.array([0.0, *center, *low, *high])
@@ -70,7 +70,7 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
                 0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
             )
             axes.set_xticks([0])
-        panels.title(axes, here["label"].iloc[0] if len(here) else words(outcome), 2.3)
+        panels.title(axes, of_outcome["label"].iloc[0] if len(of_outcome) else words(outcome), 2.3)
         axes.set_xlabel("difference")
     grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
     panels.explain(figure, _marks(rows[rows["outcome"].isin(shown)]))

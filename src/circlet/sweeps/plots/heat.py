@@ -125,9 +125,13 @@ def _band(
     heading = panels.wrapped(_heading(outcome, placed, column), figure.get_figwidth() - 1)
     width = figure.get_figwidth() / grid.shape[1] - 0.5
     marks: dict[str, Artist] = {}
-    for i, j, title, own in sweep.panels(placed):
+    for i, j, title, panel_rows in sweep.panels(placed):
         axes = grid[i][j]
-        cells = own.pivot(index="_y", columns="_x", values=column).reindex(**size).to_numpy(float)
+        cells = (
+            panel_rows.pivot(index="_y", columns="_x", values=column)
+            .reindex(**size)
+            .to_numpy(float)
+        )
         shown = np.maximum(cells, norm.vmin)
         axes.imshow(shown, norm=norm, cmap="viridis", origin="lower", aspect="auto")
         _ticks(axes, sweep, first=j == 0)
@@ -135,7 +139,7 @@ def _band(
         axes.set_title("\n".join(filter(None, lines)), loc="left", fontsize=panels.TITLE)
         if not dense:
             decimals = panels.decimals(outcome, rows["estimate"])
-            _write(axes, own, norm, decimals, placed["n_runs"].nunique() > 1)
+            _write(axes, panel_rows, norm, decimals, placed["n_runs"].nunique() > 1)
         if threshold is not None and column == "estimate" and _draw_borders(axes, cells, threshold):
             marks["outcome crosses its threshold"] = Line2D([], [], color="black", lw=0.8, ls="--")
         if dense and np.isnan(cells).any():
@@ -163,9 +167,9 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(len(maps) * lines, columns, squeeze=False)
     marks = {} if dense else {"Brackets: 95 % interval": Line2D([], [], ls="none")}
     for k, (name, column) in enumerate(maps):
-        own = rows[rows["outcome"] == name]
+        of_outcome = rows[rows["outcome"] == name]
         part = grid[k * lines : (k + 1) * lines]
-        marks |= _band(figure, part, sweep, sweep.outcomes[name], own, column, dense)
+        marks |= _band(figure, part, sweep, sweep.outcomes[name], of_outcome, column, dense)
     if marks:
         panels.explain(figure, marks)
     return figure

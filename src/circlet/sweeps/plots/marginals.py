@@ -64,12 +64,12 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(len(shown), len(parameters), squeeze=False, sharey="row")
     for row, name in zip(grid, shown, strict=True):
         for axes, parameter in zip(row, parameters, strict=True):
-            here = [t[t["outcome"] == name] for t in (runs, lines, effects)]
-            own = [t[t["parameter"] == parameter.name] for t in here[1:]]
-            _panel(axes, sweep.outcomes[name], parameter, here[0], own[0])
+            of_outcome = [t[t["outcome"] == name] for t in (runs, lines, effects)]
+            of_parameter = [t[t["parameter"] == parameter.name] for t in of_outcome[1:]]
+            _panel(axes, sweep.outcomes[name], parameter, of_outcome[0], of_parameter[0])
             panels.scale(axes, parameter)
-            if not parameter.is_words and own[1]["rho"].notna().any():
-                rho = own[1].iloc[0]
+            if not parameter.is_words and of_parameter[1]["rho"].notna().any():
+                rho = of_parameter[1].iloc[0]
                 ends = ", ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
                 panels.title(axes, f"ρ = {panels.number(rho['rho'])} [{ends}]", 2.3)
         row[0].set_ylabel(textwrap.fill(sweep.outcomes[name].label, panels.WIDTH))

@@ -32,16 +32,17 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(pairs), squeeze=False)
     for row, name in zip(grid, shown, strict=True):
-        own = points[points["outcome"] == name]
-        known = own[own["estimate"].notna()]
-        unknown = own[own["estimate"].isna()]
-        norm = panels.shades(sweep.outcomes[name], known["estimate"].to_numpy(float))
+        of_outcome = points[points["outcome"] == name]
+        estimated = of_outcome[of_outcome["estimate"].notna()]
+        unknown = of_outcome[of_outcome["estimate"].isna()]
+        norm = panels.shades(sweep.outcomes[name], estimated["estimate"].to_numpy(float))
         for axes, (a, b) in zip(row, pairs, strict=True):
             x, y = (panels.positions(q) for q in (a, b))
             axes.scatter(
                 x[unknown[a.name]], y[unknown[b.name]], marker="x", color="0.6", s=10, lw=0.8
             )
-            image = axes.scatter(x[known[a.name]], y[known[b.name]], c=known["estimate"], s=12,
+            image = axes.scatter(x[estimated[a.name]], y[estimated[b.name]],
+                                 c=estimated["estimate"], s=12,
                                  cmap=panels.COLOURS, norm=norm)  # fmt: skip
             panels.scale(axes, a)
             axes.set_ylabel(words(b.name))
@@ -50,7 +51,7 @@ def draw(study: Study) -> Figure:
             panels.ticks(axes.yaxis, b)
         label = textwrap.fill(sweep.outcomes[name].label, panels.WIDTH)
         bar = figure.colorbar(image, ax=row.tolist(), label=label, pad=0.01)
-        if known.empty:
+        if estimated.empty:
             bar.set_ticks([])
     dot = {"ls": "none", "marker": "o", "color": "0.4", "ms": 4}
     marks = {

@@ -41,15 +41,17 @@ def draw(study: Study) -> Figure:
     y, has_open = np.arange(len(points))[::-1], False
     for axes, name in zip(grid, shown, strict=True):
         outcome = sweep.outcomes[name]
-        own = rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
-        low, high = (own[end].to_numpy(float) for end in ("low", "high"))
+        of_outcome = (
+            rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
+        )
+        low, high = (of_outcome[end].to_numpy(float) for end in ("low", "high"))
         is_open = np.isnan(high) & ~np.isnan(low)
-        most = np.nanmax([*own["estimate"], *low, *high, 0.0])
+        most = np.nanmax([*of_outcome["estimate"], *low, *high, 0.0])
         high = np.where(is_open, 1.2 * most, high)
         axes.hlines(y, low, high, color=style.BLUE, lw=1.2)
         axes.plot(high[is_open], y[is_open], ">", color=style.BLUE, ms=4)
         has_open |= bool(is_open.any())
-        axes.plot(own["estimate"], y, "o", color=style.BLUE, ms=4)
+        axes.plot(of_outcome["estimate"], y, "o", color=style.BLUE, ms=4)
         panels.title(axes, outcome.label, 2.1)
         axes.grid(axis="x", color="0.9", lw=0.6)
         if outcome.bounds[1] == 1:

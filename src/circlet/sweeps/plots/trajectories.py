@@ -32,12 +32,12 @@ _MOST_BANDS = 12
 
 def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
     """Return the metrics by panel, with line styles; train and test metrics share a panel."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_panel: dict[str, list[tuple[str, str]]] = {}
     for name in metrics:
         part, _, what = name.partition("_")
-        own = what if part in ("train", "test") else name
-        found.setdefault(own, []).append((name, "--" if part == "train" else "-"))
-    return found
+        panel = what if part in ("train", "test") else name
+        by_panel.setdefault(panel, []).append((name, "--" if part == "train" else "-"))
+    return by_panel
 
 
 def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str, str]]) -> None:
@@ -46,10 +46,10 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
     colours = panels.colours(by)
     settings = list(rows.groupby("point"))
     few = len(settings) <= _MOST_BANDS
-    for _, own in settings:
-        k = int(own[by.name].iloc[0]) if by else 0
+    for _, of_point in settings:
+        k = int(of_point[by.name].iloc[0]) if by else 0
         for name, dashes in metrics:
-            line = own[own["metric"] == name].sort_values("step")
+            line = of_point[of_point["metric"] == name].sort_values("step")
             look = {"color": colours[k], "ls": dashes, "lw": 1.1 if few else 0.6}
             axes.plot(line["step"], line["estimate"], **look)
             if few:
@@ -77,9 +77,9 @@ def draw(study: Study) -> Figure:
         (unit,) = of_what["unit"].unique()[:1] if len(of_what) else [""]
         low, high = of_what["estimate"].min(), of_what["estimate"].max()
         shown = f" ({unit})" if unit not in ("", SHARE) else ""
-        for i, j, title, own in of_facets:
+        for i, j, title, panel_rows in of_facets:
             axes = grid[number * height + i, j]
-            _panel(axes, sweep, own, metrics)
+            _panel(axes, sweep, panel_rows, metrics)
             axes.set_xscale("symlog", linthresh=1, subs=range(2, 10))
             axes.set_xlim(0, last)
             panels.title(axes, title if number == 0 or height > 1 else "", 2.5)

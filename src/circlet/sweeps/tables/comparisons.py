@@ -41,8 +41,8 @@ COLUMNS = [
 
 def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> dict:
     """Return how an outcome differs between two sets of runs, rows of ``outcomes``."""
-    found, paired = _difference(outcome, *(rows.set_index("seed") for rows in (first, second)))
-    ends = [x if math.isfinite(x) else None for x in found[:3]]
+    estimate, paired = _difference(outcome, *(rows.set_index("seed") for rows in (first, second)))
+    ends = [x if math.isfinite(x) else None for x in estimate[:3]]
     return {
         "outcome": outcome.name,
         "label": outcome.label,
@@ -56,20 +56,24 @@ def difference(outcome: Outcome, first: pd.DataFrame, second: pd.DataFrame) -> d
 def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Estimate, int]:
     """Return the difference, and the number of pairs behind it."""
     if outcome.kind == "time":
-        found, paired = contrasts.paired_delay((a["after"], a["value"]), (b["after"], b["value"]))
+        estimate, paired = contrasts.paired_delay(
+            (a["after"], a["value"]), (b["after"], b["value"])
+        )
     else:
         is_share = outcome.kind == "share"
-        found, paired = contrasts.paired_difference(a["value"], b["value"], outcome.reach, is_share)
-    is_told = math.isfinite(found.low) or math.isfinite(found.high)
+        estimate, paired = contrasts.paired_difference(
+            a["value"], b["value"], outcome.reach, is_share
+        )
+    is_told = math.isfinite(estimate.low) or math.isfinite(estimate.high)
     if is_told or (paired and outcome.kind == "time"):
-        return found, paired
+        return estimate, paired
     if a.empty or b.empty:
         return Estimate(), 0
     if paired:
         common = a.index.intersection(b.index)
         a, b = a.loc[common], b.loc[common]
-    both = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
-    return contrasts.apart(*both), paired
+    estimates = (outcome_summary.estimate(outcome, rows["value"], rows["after"]) for rows in (a, b))
+    return contrasts.apart(*estimates), paired
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -81,7 +85,7 @@ def table(study: Study) -> Iterator[dict]:
         for name, ends in settings.compare.items():
             for first, second, at in pairs(study.experiment(experiment), name, ends):
                 for outcome in study.outcomes(settings.system):
-                    both = [
+                    samples = [
                         rows.get((f"{experiment}/{p.name}", outcome.name), outcomes.iloc[:0])
                         for p in (first, second)
                     ]
@@ -91,4 +95,4 @@ def table(study: Study) -> Iterator[dict]:
                         "first": text(ends[0]),
                         "second": text(ends[1]),
                         "at": at,
-                    } | difference(outcome, *both)
+                    } | difference(outcome, *samples)

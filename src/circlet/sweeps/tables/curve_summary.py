@@ -30,7 +30,7 @@ COLUMNS = [
 def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
     """Return the rows of a table of derived metrics, by point."""
     rows = parquet.read_table(study, table)
-    return {point.key: own for point, _, own in log_frames.by_point(rows, study)}
+    return {point.key: of_point for point, _, of_point in log_frames.by_point(rows, study)}
 
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
@@ -51,6 +51,6 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
             if values.empty:
                 continue
             wide = values.pivot(index="step", columns="run_id", values=name)
-            found = stats.means(wide.to_numpy(float), *metric.bounds)
-            row = {key: [value] * len(found) for key, value in keys.items()}  # some are lists
-            yield found.assign(step=wide.index, metric=name, unit=metric.unit, **row)
+            means = stats.means(wide.to_numpy(float), *metric.bounds)
+            row = {key: [value] * len(means) for key, value in keys.items()}  # some are lists
+            yield means.assign(step=wide.index, metric=name, unit=metric.unit, **row)

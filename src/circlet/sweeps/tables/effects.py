@@ -44,29 +44,29 @@ COLUMNS = [
 ]
 
 
-def _estimates(name: str, found: Estimate) -> dict:
+def _estimates(name: str, measured: Estimate) -> dict:
     """Return the columns of an estimate; an unbounded end is null."""
-    return {k: v if np.isfinite(v) else None for k, v in found.columns(name).items()}
+    return {k: v if np.isfinite(v) else None for k, v in measured.columns(name).items()}
 
 
 def _change(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> Estimate:
     """Estimate the change of an outcome per x; if all runs agree, intervals at each x bound it."""
     if outcome.kind == "time" and runs["value"].isna().any():
         return Estimate(n=len(runs))
-    found = association.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
+    measured = association.slope(x, runs["value"], runs["stratum"], runs["unit"], outcome.reach)
     rounding = stats.ROUNDING * runs["value"].abs().max() / (x.max() - x.min() or 1)
-    if math.isnan(found.value) or found.high - found.low > rounding:
-        return found
+    if math.isnan(measured.value) or measured.high - measured.low > rounding:
+        return measured
     weights = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     parts = [
-        outcome_summary.estimate(outcome, own["value"], own["after"]).times(
-            weights[own.index].sum()
+        outcome_summary.estimate(outcome, group["value"], group["after"]).times(
+            weights[group.index].sum()
         )
-        for at, own in runs.groupby(x)
+        for at, group in runs.groupby(x)
         if not np.isclose(at, x.mean())
     ]
     low, high = sum(part.low for part in parts), sum(part.high for part in parts)
-    return found._replace(low=min(low, found.value), high=max(high, found.value))
+    return measured._replace(low=min(low, measured.value), high=max(high, measured.value))
 
 
 def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
@@ -98,9 +98,9 @@ def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator
         yield {"per": per} | _effect(outcome, np.log10(x) if parameter.is_log else x, runs)
         return
     for other, text in enumerate(parameter.texts[1:], 1):
-        both = places.isin([0, other])
-        x = (places[both] == other).astype(float)
-        yield {"per": f"{parameter.texts[0]} to {text}"} | _effect(outcome, x, runs[both])
+        compared = places.isin([0, other])
+        x = (places[compared] == other).astype(float)
+        yield {"per": f"{parameter.texts[0]} to {text}"} | _effect(outcome, x, runs[compared])
 
 
 def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFrame:
@@ -109,10 +109,10 @@ def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFr
     Units are seeds, or points if these are drawn at random.
     """
     where = runs["run_id"].str.split("/").str[1]
-    found = runs.copy()
+    placed = runs.copy()
     for parameter in swept(points):
-        found[parameter.name] = where.map(parameter.places(points))
-    return found.assign(unit=where if sampled else runs["seed"])
+        placed[parameter.name] = where.map(parameter.places(points))
+    return placed.assign(unit=where if sampled else runs["seed"])
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -123,9 +123,9 @@ def table(study: Study) -> Iterator[dict]:
         parameters = swept(points)
         # A parameter drawn at random has no value twice, and is independent of all others.
         grid = [p.name for p in parameters if not sampled or p.name in settings.sweep]
-        own = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
+        placed = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
         for outcome in study.outcomes(settings.system):
-            runs = own[own["outcome"] == outcome.name]
+            runs = placed[placed["outcome"] == outcome.name]
             for parameter in parameters:
                 others = [name for name in grid if name != parameter.name]
                 stratum = runs.groupby(others, dropna=False).ngroup() if others else 0

@@ -37,15 +37,17 @@ def columns(study: Study) -> list[pa.Field]:
     """Return the columns of all runs, metrics of the systems, and columns of their collections."""
     lists = (load(name) for name in contributions.contributed(study, "run_list.py"))
     measured = metrics(study.known[name] for name in study.systems)
-    own = {field.name: field for one in lists for field in one.COLUMNS}  # collections may share one
-    return [*COLUMNS, *measured, *own.values()]
+    by_name = {
+        field.name: field for module in lists for field in module.COLUMNS
+    }  # collections may share one
+    return [*COLUMNS, *measured, *by_name.values()]
 
 
 def _best(runs: pd.DataFrame) -> pd.Series:
     """Return which runs have their point's highest test accuracy; of several, the lowest loss."""
-    found = runs.reindex(columns=["point", "seed", "test_accuracy", "test_loss"])
+    scores = runs.reindex(columns=["point", "seed", "test_accuracy", "test_loss"])
     order = {"test_accuracy": False, "test_loss": True, "seed": True}
-    ranked = found.sort_values([*order], ascending=[*order.values()])
+    ranked = scores.sort_values([*order], ascending=[*order.values()])
     return ~ranked.duplicated("point").reindex(runs.index)
 
 
@@ -53,20 +55,20 @@ def table(study: Study) -> pd.DataFrame:
     """Return a row per run of any system."""
     runs = parquet.read_table(study, "runs")
     parts = [load(name).runs(study) for name in contributions.contributed(study, "run_list.py")]
-    found = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
-    frame = runs.join(found, on="run_id")
+    outcomes = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
+    frame = runs.join(outcomes, on="run_id")
     words = frame["status"].str.replace("_", " ")
-    told = (frame["status"] == "finished") & frame["outcome"].notna()
-    frame["outcome"] = np.where(told, frame["outcome"].astype(object), words.astype(object))
+    has_outcome = (frame["status"] == "finished") & frame["outcome"].notna()
+    frame["outcome"] = np.where(has_outcome, frame["outcome"].astype(object), words.astype(object))
     places = {f"{p.experiment}/{p.name}": i for i, p in enumerate(study.points)}
     frame["seed"] = frame["run_id"].str.rsplit("/s", n=1).str[1].astype(int)
     frame["point"] = frame["run_id"].str.rsplit("/", n=1).str[0].map(places)
     named = frame["named"] if "named" in frame else pd.Series(False, frame.index)
     frame["named"] = named.eq(True) | _best(frame)  # null for runs of other collections
     frame["shown"] = explorer_budget.choose(frame, study.points)
-    own = columns(study)
-    frame = frame.reindex(columns=names(own))
-    for field in own:
+    fields = columns(study)
+    frame = frame.reindex(columns=names(fields))
+    for field in fields:
         if pa.types.is_list(field.type):  # NaN is not a list
             lists = frame[field.name].astype(object)
             frame[field.name] = lists.where(frame[field.name].notna(), None)

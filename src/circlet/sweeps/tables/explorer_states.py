@@ -68,14 +68,14 @@ def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
     logged = parquet.read_weights(block, steps)
     shape = (len(steps), block.count)
     pairs = [logged["embedding"].shape[2]] * 2
-    found = {name: np.empty((*shape, *pairs), np.float32) for name in ("answers", "probability")}
+    arrays = {name: np.empty((*shape, *pairs), np.float32) for name in ("answers", "probability")}
     for place in np.ndindex(shape):
         weights = {name: torch.as_tensor(values[place]) for name, values in logged.items()}
         embedding = weights["embedding"]
         left, right = (x.expand(*pairs, -1) for x in (embedding[:, None], embedding[None]))
         _, logits = equations.forward(weights, block.point.parameters, left, right)
-        found["probability"][place], found["answers"][place] = logits.softmax(-1).max(-1)
-    return found
+        arrays["probability"][place], arrays["answers"][place] = logits.softmax(-1).max(-1)
+    return arrays
 
 
 def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
@@ -92,15 +92,15 @@ def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
 def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Iterator[dict]:
     """Yield a row for every array to show of a block's runs."""
     for kind in explorer_budget.arrays(block.point):
-        wanted = {
+        steps_by_seed = {
             seed: _steps(block.point, kind, shown.get(seed, "nothing"), moments.get(seed, []))
             for seed in block.seeds
         }
-        every = sorted(set().union(*wanted.values()))
-        for name, array in _arrays(block, kind, every).items() if every else ():
-            for i, step in enumerate(every):
-                for seed, own in wanted.items():
-                    if step in own:
+        all_steps = sorted(set().union(*steps_by_seed.values()))
+        for name, array in _arrays(block, kind, all_steps).items() if all_steps else ():
+            for i, step in enumerate(all_steps):
+                for seed, steps in steps_by_seed.items():
+                    if step in steps:
                         values = array[i, seed - block.first]
                         yield {
                             "run_id": block.point.run_id(seed),
@@ -122,18 +122,18 @@ def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
     for seed in block.seeds:
         if shown.get(seed) in ("training", "end"):
             values = mask(point.parameters, point.seeds(seed)).astype(np.float32)
-            own = {"run_id": point.run_id(seed), "step": 0, "name": "trained"}
-            yield own | {"shape": values.shape, "values": values}
+            row = {"run_id": point.run_id(seed), "step": 0, "name": "trained"}
+            yield row | {"shape": values.shape, "values": values}
 
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per run, step and array."""
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
-    told = runs.dropna(subset=["moments"])
+    with_moments = runs.dropna(subset=["moments"])
     moments = {
         run_id: [moment["step"] for moment in own]
-        for run_id, own in zip(told["run_id"], told["moments"], strict=True)
+        for run_id, own in zip(with_moments["run_id"], with_moments["moments"], strict=True)
     }
     for block in study.blocks:
         run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}

@@ -38,9 +38,9 @@ def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
     if parameter.is_words or len(parameter.values) <= _MOST_VALUES:
         return places, list(parameter.texts)
     edges = np.quantile(places, np.linspace(0, 1, _BINS + 1)[1:-1])
-    found = pd.Series(np.searchsorted(edges, places, "right"), places.index)
-    ends = places.groupby(found).agg(["min", "max"]).reindex(range(_BINS)).fillna(0).astype(int)
-    return found, [f"{parameter.texts[a]} to {parameter.texts[b]}" for a, b in ends.to_numpy()]
+    numbers = pd.Series(np.searchsorted(edges, places, "right"), places.index)
+    ends = places.groupby(numbers).agg(["min", "max"]).reindex(range(_BINS)).fillna(0).astype(int)
+    return numbers, [f"{parameter.texts[a]} to {parameter.texts[b]}" for a, b in ends.to_numpy()]
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -48,19 +48,19 @@ def table(study: Study) -> Iterator[dict]:
     outcomes = parquet.read_table(study, "outcomes")
     for experiment, settings in study.config.experiments.items():
         points = study.experiment(experiment)
-        own = outcomes[outcomes["experiment"] == experiment]
-        if own.empty:
+        of_experiment = outcomes[outcomes["experiment"] == experiment]
+        if of_experiment.empty:
             continue
-        point = own["run_id"].str.split("/").str[1]
+        point = of_experiment["run_id"].str.split("/").str[1]
         for parameter in swept(points):
             places = point.map(parameter.places(points))
             numbers, texts = bins(parameter, places)
             x = np.nan if parameter.is_words else np.array(parameter.values)[places]
-            placed = own.assign(bin=numbers, x=x)
+            placed = of_experiment.assign(bin=numbers, x=x)
             for outcome in study.outcomes(settings.system):
                 runs = placed[placed["outcome"] == outcome.name]
                 for number, part in runs.groupby("bin"):
-                    found = outcome_summary.row(outcome, part)
+                    summary = outcome_summary.row(outcome, part)
                     yield {
                         "experiment": experiment,
                         "outcome": outcome.name,
@@ -68,5 +68,5 @@ def table(study: Study) -> Iterator[dict]:
                         "bin": number,
                         "value": texts[int(number)],
                         "x": part["x"].mean(),
-                        **{name: found[name] for name in ("estimate", "low", "high", "n_runs")},
+                        **{name: summary[name] for name in ("estimate", "low", "high", "n_runs")},
                     }

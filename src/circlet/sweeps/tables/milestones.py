@@ -29,15 +29,15 @@ Interval = tuple[np.ndarray, np.ndarray]
 
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns: two for each milestone."""
-    found = []
+    fields = []
     for name in milestones.of_config(study.config):
-        found += [
+        fields += [
             column(f"{name}_after", pa.float64(), "last logged step before", "steps"),
             column(
                 name, pa.float64(), "first logged step at which it is seen; null: never", "steps"
             ),
         ]
-    return [*COLUMNS, *found]
+    return [*COLUMNS, *fields]
 
 
 def crossing(steps: np.ndarray, holds: np.ndarray) -> Interval:
@@ -70,15 +70,15 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
         if curves.empty:
             continue
         run_ids, steps = curves["run_id"].unique(), np.sort(curves["step"].unique())
-        found: dict[str, Interval] = {}
+        intervals: dict[str, Interval] = {}
         for name, milestone in sorted(seen.items(), key=lambda item: bool(item[1].start)):
             if milestone.start and milestone.end:
-                found[name] = delay(found[milestone.start], found[milestone.end])
+                intervals[name] = delay(intervals[milestone.start], intervals[milestone.end])
                 continue
             values = curves[milestone.metric].to_numpy(float).reshape(len(run_ids), len(steps))
             above, below = milestone.above, milestone.below
-            found[name] = crossing(steps, values < below if above is UNSET else values > above)
-        ends = {f"{name}_after": after for name, (after, _) in found.items()}
-        steps_by = {name: by for name, (_, by) in found.items()}
+            intervals[name] = crossing(steps, values < below if above is UNSET else values > above)
+        ends = {f"{name}_after": after for name, (after, _) in intervals.items()}
+        steps_by = {name: by for name, (_, by) in intervals.items()}
         frame = pd.DataFrame({"run_id": run_ids} | ends | steps_by)
         yield frame.reindex(columns=[f.name for f in columns(study) if f.name != "seed"])

@@ -57,9 +57,9 @@ def estimate(outcome: Outcome, values: pd.Series, after: pd.Series) -> Estimate:
 
 def row(outcome: Outcome, runs: pd.DataFrame) -> dict:
     """Return the summary of an outcome over some runs, rows of ``outcomes``."""
-    found = estimate(outcome, runs["value"], runs["after"])
+    measured = estimate(outcome, runs["value"], runs["after"])
     is_time = outcome.kind == "time"
-    ends = [x if np.isfinite(x) else None for x in (found.value, found.low, found.high)]
+    ends = [x if np.isfinite(x) else None for x in (measured.value, measured.low, measured.high)]
     return {
         "outcome": outcome.name,
         "label": outcome.label,
@@ -68,7 +68,7 @@ def row(outcome: Outcome, runs: pd.DataFrame) -> dict:
         **dict(zip(("estimate", "low", "high"), ends, strict=True)),
         "sd": None if is_time or len(runs) < 2 else runs["value"].std(),
         "n_unreached": int(runs["value"].isna().sum()) if is_time else None,
-        "n_runs": found.n,
+        "n_runs": measured.n,
     }
 
 
@@ -83,5 +83,5 @@ def table(study: Study) -> Iterator[dict]:
     for point, keys, runs in log_frames.by_point(outcomes, study):
         by_name = dict(list(runs.groupby("outcome")))
         for outcome in study.outcomes(point.system.name):
-            own = by_name.get(outcome.name, runs.iloc[:0])
-            yield keys | row(outcome, own) | {"n_planned": point.count}
+            of_outcome = by_name.get(outcome.name, runs.iloc[:0])
+            yield keys | row(outcome, of_outcome) | {"n_planned": point.count}

@@ -40,10 +40,10 @@ def _ends(table: pd.DataFrame) -> pd.DataFrame:
 def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of an outcome, from those of its table."""
     column = outcome.column or outcome.name
-    wanted = [column, *outcome.where, *([f"{column}_after"] if outcome.kind == "time" else [])]
-    if lacking := [name for name in wanted if name not in table]:
+    needed = [column, *outcome.where, *([f"{column}_after"] if outcome.kind == "time" else [])]
+    if missing := [name for name in needed if name not in table]:
         raise LogError(
-            f"outcome {outcome.name}: the table {outcome.table} has no column {lacking[0]}"
+            f"outcome {outcome.name}: the table {outcome.table} has no column {missing[0]}"
         )
     for name, value in outcome.where.items():
         table = table[table[name].eq(value).fillna(False).astype(bool)]
@@ -58,8 +58,8 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
         if outcome.kind == "time"
         else np.nan
     )
-    found = table[["run_id"]].assign(outcome=outcome.name, value=values, after=after)
-    return found[found[["value", "after"]].notna().any(axis=1)]
+    rows = table[["run_id"]].assign(outcome=outcome.name, value=values, after=after)
+    return rows[rows[["value", "after"]].notna().any(axis=1)]
 
 
 def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
@@ -72,15 +72,15 @@ def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """Yield frames with a row per finished run and outcome."""
-    every = {name: study.outcomes(name) for name in study.systems}
-    seeds = {outcome.seed for outcomes in every.values() for outcome in outcomes} - {""}
+    by_system = {name: study.outcomes(name) for name in study.systems}
+    seeds = {outcome.seed for outcomes in by_system.values() for outcome in outcomes} - {""}
     columns = ["run_id", "system", "status", *sorted(seeds)]
     runs = parquet.read_table(study, "runs", columns=columns)
     finished = dict(list(runs[runs["status"] == "finished"].groupby("system")))
-    needed = {outcome.table for outcomes in every.values() for outcome in outcomes}
+    needed = {outcome.table for outcomes in by_system.values() for outcome in outcomes}
     tables = {name: _ends(parquet.read_table(study, name)) for name in sorted(needed)}
-    for system, outcomes in every.items():
+    for system, outcomes in by_system.items():
         for outcome in outcomes:
             rows = _rows(outcome, tables[outcome.table])
-            own = _counted(outcome, finished.get(system, runs.iloc[:0]))
-            yield rows[rows["run_id"].isin(own)]
+            run_ids = _counted(outcome, finished.get(system, runs.iloc[:0]))
+            yield rows[rows["run_id"].isin(run_ids)]

@@ -174,8 +174,8 @@ def _answer(study: Study, claim: pd.Series) -> dict:
             row = frame.iloc[0]
             measured = _estimate(claim, row, claim["column"])
             rival = _estimate(claim, row, claim["rival"]) if claim["rival"] else None
-            if lacking := {"n_runs", "n_planned"} - set(frame):
-                raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
+            if missing := {"n_runs", "n_planned"} - set(frame):
+                raise ConfigError(_wrong(claim, f"has no column {min(missing)!r}"))
             n_runs, n_planned = int(row["n_runs"]), int(row["n_planned"])
             if n_runs > n_planned:
                 raise LogError(f"{claim['table']}: {n_runs} runs, of {n_planned} planned")
@@ -192,8 +192,8 @@ def _answer(study: Study, claim: pd.Series) -> dict:
 def _estimate(claim: pd.Series, row: pd.Series, column: str) -> Estimate:
     """Return an estimate in a row of a table; raises ConfigError if the row lacks a column."""
     names = [f"{column}{end}" for end in ("", "_low", "_high", "_n")]
-    if lacking := set(names) - set(row.index):
-        raise ConfigError(_wrong(claim, f"has no column {min(lacking)!r}"))
+    if missing := set(names) - set(row.index):
+        raise ConfigError(_wrong(claim, f"has no column {min(missing)!r}"))
     return Estimate.of_row(row, column)
 
 

@@ -28,9 +28,9 @@ def draw(study: Study) -> Figure:
         return panels.nothing("fewer than four moduli")
     figure, (axes,) = panels.row(1, 4.6, 3.4)
     for p, rows in counts.groupby("p"):
-        found = stats.mean_count(rows["n_circles"])
-        axes.plot([p, p], [found.low, found.high], color=style.BLUE, lw=1)
-        axes.plot(p, found.value, "o", color=style.BLUE, ms=4)
+        estimate = stats.mean_count(rows["n_circles"])
+        axes.plot([p, p], [estimate.low, estimate.high], color=style.BLUE, lw=1)
+        axes.plot(p, estimate.value, "o", color=style.BLUE, ms=4)
     x = np.linspace(counts["p"].min(), counts["p"].max(), 200)
     for row in models.itertuples():
         text, colour = _LINES[row.model]

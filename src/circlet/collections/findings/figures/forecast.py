@@ -26,10 +26,10 @@ _GOOD = 0.95  # the area from which on survival counts as predictable
 
 def _label(milestones: pd.DataFrame, decay: float) -> str:
     """Return a legend: a weight decay, and from which step on survival is predictable."""
-    own = milestones[(milestones["weight_decay"] == decay) & (milestones["threshold"] == _GOOD)]
-    step = own["step"].min()
-    told = f"{_GOOD} from step {step:g}" if step == step else f"never {_GOOD}"
-    return f"weight decay {decay:g}: {told}"
+    rows = milestones[(milestones["weight_decay"] == decay) & (milestones["threshold"] == _GOOD)]
+    step = rows["step"].min()
+    when = f"{_GOOD} from step {step:g}" if step == step else f"never {_GOOD}"
+    return f"weight decay {decay:g}: {when}"
 
 
 def draw(study: Study) -> Figure:
@@ -42,21 +42,21 @@ def draw(study: Study) -> Figure:
         return panels.nothing("fewer than three embeddings of which some circles survive")
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3)
     for axes, role in zip(grid, shown, strict=True):
-        here = curves[role]
-        decays = sorted(here["weight_decay"].unique())
+        rows = curves[role]
+        decays = sorted(rows["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):
-            line = here[here["weight_decay"] == decay].sort_values("step")
+            line = rows[rows["weight_decay"] == decay].sort_values("step")
             panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
                         colour, label=_label(milestones[role], decay))  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
             axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
         axes.axhline(0.5, color=style.GREY, lw=0.8)
-        ticks = 10.0 ** np.arange(0, np.ceil(np.log10(here["step"].max())) + 1)
+        ticks = 10.0 ** np.arange(0, np.ceil(np.log10(rows["step"].max())) + 1)
         axes.set(xscale="log", xlabel="step up to which signals are known", ylim=(0.45, 1.01),
                  ylabel="AUC, embedding and network held out")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        axes.set_title(f"{_TITLES[role]}: {here['n_runs'].min()} runs", fontsize=8)
+        axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure

@@ -33,10 +33,10 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(len(points), 3, squeeze=False, sharex=True, sharey=True)
     for line, rows in zip(grid, points, strict=True):
         for axes, force in zip(line, forces.FORCES, strict=True):
-            own = rows[rows["measure"] == f"cosine_{force}"]
+            cosines = rows[rows["measure"] == f"cosine_{force}"]
             axes.axhline(0, color="0.85", lw=0.6)
             for name, colour in _COLOURS.items():
-                runs = own[own["structure"] == name].sort_values("step")
+                runs = cosines[cosines["structure"] == name].sort_values("step")
                 if not (runs["n_runs"] >= _FEWEST).any():
                     continue
                 axes.plot(runs["step"], runs["null"], color=colour, lw=0.8, ls="--")

@@ -74,11 +74,11 @@ def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
     """Circles of every seed in some arithmetics."""
     seeds, width = sorted(runs["seed"].unique()), 0.8 / len(names)
     for i, name in enumerate(names):
-        here, colour = runs[runs["arithmetic"] == name], _STYLES[name]["color"]
-        place = here["seed"].map({seed: at for at, seed in enumerate(seeds)})
+        rows, colour = runs[runs["arithmetic"] == name], _STYLES[name]["color"]
+        place = rows["seed"].map({seed: at for at, seed in enumerate(seeds)})
         x = place + (i - (len(names) - 1) / 2) * width
-        axes.bar(x, here["n_circles"], width, color=colour, label=name)
-        axes.bar(x, here["lost"], width * 0.8, bottom=here["n_circles"], fill=False,
+        axes.bar(x, rows["n_circles"], width, color=colour, label=name)
+        axes.bar(x, rows["lost"], width * 0.8, bottom=rows["n_circles"], fill=False,
                  edgecolor=colour, lw=0.8)  # fmt: skip
     axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 16 else 0)
     most = runs["n_circles"].add(runs["lost"], fill_value=0).max()

@@ -45,7 +45,8 @@ def _setting(point: Point, study: Study) -> str:
     """Return a point's values of what its experiment sweeps, one per line."""
     varied = swept.swept(study.experiment(point.experiment))
     return "".join(
-        f"{swept.words(one.name)} {swept.text(swept.value(point, one.name))}\n" for one in varied
+        f"{swept.words(parameter.name)} {swept.text(swept.value(point, parameter.name))}\n"
+        for parameter in varied
     )
 
 
@@ -65,21 +66,21 @@ def draw(study: Study) -> Figure:
     if rows.empty:
         return panels.nothing("no finished run with logged parameters")
     settings = [
-        (f"{point.experiment}\n{_setting(point, study)}{own['run_id'].nunique()} runs", own)
-        for point, _, own in log_frames.by_point(rows, study)
-        if len(own)
+        (f"{point.experiment}\n{_setting(point, study)}{group['run_id'].nunique()} runs", group)
+        for point, _, group in log_frames.by_point(rows, study)
+        if len(group)
     ][:_MOST_SETTINGS]
     figure = Figure(figsize=(11, 2.7 * len(settings)))
     grid = figure.subplots(len(settings), len(_PANELS), squeeze=False)
-    for line, (text, own) in zip(grid, settings, strict=True):
+    for line, (text, group) in zip(grid, settings, strict=True):
         for axes, (title, measures) in zip(line, _PANELS.items(), strict=True):
-            _lines(axes, own, measures)
+            _lines(axes, group, measures)
             axes.set(xlabel="step", title=title)
             axes.legend(fontsize=7)
             if title.startswith("loss"):
                 axes.set_yscale("log")
             else:
-                low = -1 if own[list(measures)].min().min() < 0 else 0
+                low = -1 if group[list(measures)].min().min() < 0 else 0
                 axes.set_ylim(low - 0.05, 1.05)
         line[0].set_ylabel(text)
     return figure

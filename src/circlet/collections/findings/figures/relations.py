@@ -26,15 +26,15 @@ def draw(study: Study) -> Figure:
     points = expected.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
     figure, grid = panels.row(len(points), 3.2 * len(points), 3.8)
     for axes, point in zip(grid, points, strict=True):
-        own = relations[relations["point"] == point]
-        for y, row in enumerate(own.iloc[::-1].itertuples()):
+        rows = relations[relations["point"] == point]
+        for y, row in enumerate(rows.iloc[::-1].itertuples()):
             face = style.BLUE if row.p_adjusted < 0.05 else "white"
             axes.plot([max(row.excess_low, 0), row.excess_high], [y, y], color=style.BLUE, lw=1)
             axes.plot(row.excess, y, "o", color=style.BLUE, markerfacecolor=face, ms=4)
         axes.axvline(1, color=style.GREY, lw=0.8, ls=":")
-        axes.set_yticks(range(len(own)), own["relation"].iloc[::-1], fontsize=7)
+        axes.set_yticks(range(len(rows)), rows["relation"].iloc[::-1], fontsize=7)
         axes.set(xlabel="observed / expected in random sets", xlim=(-0.05, None))
-        one = own.iloc[0]
-        setting = f"p = {one.p}, d = {one.d}, weight decay {one.weight_decay:g}"
-        axes.set_title(f"{setting}: {one.n_runs} runs", fontsize=8)
+        first = rows.iloc[0]
+        setting = f"p = {first.p}, d = {first.d}, weight decay {first.weight_decay:g}"
+        axes.set_title(f"{setting}: {first.n_runs} runs", fontsize=8)
     return figure

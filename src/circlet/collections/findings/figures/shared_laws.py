@@ -38,10 +38,10 @@ def draw(study: Study) -> Figure:
     figure, (left, middle, right) = panels.row(3, 11, 3.8)
     windows = laws[["first_step", "last_step"]].drop_duplicates().to_numpy().tolist()
     for name, (text, colour) in _LAWS.items():
-        own = laws[laws["law"] == name]
-        rest = 1 - own["r2"]
-        ends = np.clip([own["r2_high"] - own["r2"], own["r2"] - own["r2_low"]], 0, None)
-        left.errorbar(range(len(own)), rest, ends, color=colour, marker="o", ls="", ms=4, lw=1)
+        of_law = laws[laws["law"] == name]
+        rest = 1 - of_law["r2"]
+        ends = np.clip([of_law["r2_high"] - of_law["r2"], of_law["r2"] - of_law["r2_low"]], 0, None)
+        left.errorbar(range(len(of_law)), rest, ends, color=colour, marker="o", ls="", ms=4, lw=1)
         from_step = rollouts[rollouts["law"] == name]
         from_step = from_step.assign(step=from_step["step"].clip(lower=1))
         panels.band(middle, from_step, "step", "jaccard", colour, text)

@@ -37,20 +37,20 @@ def table(study: Study) -> Iterator[dict]:
             continue
         runs = parquet.read_table(study, name, role)
         ends: dict[str, pd.Series] = {}
-        for point, _, own in log_frames.by_point(runs, study):
+        for point, _, of_point in log_frames.by_point(runs, study):
             if point.experiment != study.reproduce[role]:
                 continue
             products = point.settings.products
-            ends[products] = own.set_index("seed")[end].astype(float)
+            ends[products] = of_point.set_index("seed")[end].astype(float)
             row = {
                 "experiment": point.experiment,
                 "products": products,
-                **stats.share(*stats.counted(own[end].astype(bool))).columns("share"),
-                "n_runs": len(own),
+                **stats.share(*stats.counted(of_point[end].astype(bool))).columns("share"),
+                "n_runs": len(of_point),
                 "n_planned": point.count,
             }
             if products != "float32" and "float32" in ends:
-                both = (ends["float32"], ends[products])
-                change, _ = contrasts.paired_difference(*both, is_share=True)
+                pair = (ends["float32"], ends[products])
+                change, _ = contrasts.paired_difference(*pair, is_share=True)
                 row |= change.columns("change")
             yield row

@@ -39,24 +39,24 @@ def table(study: Study) -> Iterator[dict]:
     frame = parquet.read_table(study, "network_forces")
     frame = pd.concat([frame, frame.assign(structure="any")])
     names = [f"coefficient_{name}" for name in forces.FORCES]
-    for point, row, own in log_frames.by_point(frame, study):
+    for point, row, of_point in log_frames.by_point(frame, study):
         for after, until in _WINDOWS:
-            steps = own[(own["step"] > after) & (own["step"] <= until)]
+            steps = of_point[(of_point["step"] > after) & (of_point["step"] <= until)]
             for (structure, pairs), rows in steps.groupby(["structure", "pairs"]):
                 runs = rows.groupby("run_id")[names].mean().dropna()
                 runs.columns = list(forces.FORCES)
-                found = {name: stats.mean(runs[name]) for name in forces.FORCES}
+                estimates = {name: stats.mean(runs[name]) for name in forces.FORCES}
                 for strength, name in (("f_a", "alignment"), ("g_r", "repulsion")):
                     ratio = stats.ratio(runs[name].to_numpy(), runs["attraction"].to_numpy())
-                    is_known = found["attraction"].low > 0
-                    found[strength] = ratio if is_known else stats.Estimate(n=len(runs))
+                    is_known = estimates["attraction"].low > 0
+                    estimates[strength] = ratio if is_known else stats.Estimate(n=len(runs))
                 yield {
                     **row,
                     "structure": structure,
                     "pairs": pairs,
                     "after": after,
                     "until": min(until, point.steps),
-                    **stats.columns(found),
+                    **stats.columns(estimates),
                     "n_runs": len(runs),
                     "n_planned": point.count,
                 }

@@ -35,13 +35,13 @@ def table(study: Study) -> Iterator[dict]:
     frame = parquet.read_table(study, "network_forces")
     frame = pd.concat([frame, frame.assign(structure="any")])
     nulls, highs = ([f"{name}_{end}" for name in _MEASURES] for end in ("null", "null_high"))
-    for point, keys, own in log_frames.by_point(frame, study):
-        for group, runs in own.groupby(["structure", "pairs", "step"]):
+    for point, keys, of_point in log_frames.by_point(frame, study):
+        for group, runs in of_point.groupby(["structure", "pairs", "step"]):
             value, null, high = (
                 runs[names].to_numpy(float).T for names in ([*_MEASURES], nulls, highs)
             )
             is_known = ~np.isnan(value)
-            found = {
+            estimates = {
                 "value": stats.means(value),
                 "null": stats.means(null),
                 "excess": stats.means(value - null),
@@ -50,6 +50,6 @@ def table(study: Study) -> Iterator[dict]:
                 above = stats.share(*stats.counted((value > high)[i, is_known[i]]))
                 row = keys | dict(zip(("structure", "pairs", "step"), group, strict=True))
                 row |= {"measure": name, "n_runs": len(runs), "n_planned": point.count}
-                for part, means in found.items():
+                for part, means in estimates.items():
                     row |= stats.Estimate(*means.iloc[i]).columns(part)
                 yield row | above.columns("above")

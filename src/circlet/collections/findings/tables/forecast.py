@@ -47,9 +47,9 @@ def regression():
     return make_pipeline(StandardScaler(), LogisticRegression())
 
 
-def nearest(steps: list[int], wanted: int) -> int:
-    """The last of some steps that is not after ``wanted``."""
-    return max(step for step in steps if step <= wanted)
+def nearest(steps: list[int], target: int) -> int:
+    """The last of some steps that is not after ``target``."""
+    return max(step for step in steps if step <= target)
 
 
 def features(wide: pd.DataFrame, step: int) -> np.ndarray:
@@ -70,8 +70,8 @@ def grid(points: list[Point]) -> list[int]:
     """Return the logged steps of forecasts: 0, and evenly in the logarithm to the end."""
     logged = set.intersection(*(set(point.steps_logged("signals")) for point in points))
     last = min(point.steps for point in points)
-    wanted = steps_of(Schedule(per_decade=6), last).tolist()
-    return sorted({nearest(sorted(logged), step) for step in wanted})
+    targets = steps_of(Schedule(per_decade=6), last).tolist()
+    return sorted({nearest(sorted(logged), step) for step in targets})
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -81,7 +81,7 @@ def table(study: Study) -> Iterator[dict]:
     """
     for role, experiment in study.reproduce.items():
         survival = parquet.read_table(study, "survival", role)
-        known = survival.set_index(["run_id", "frequency"])
+        by_frequency = survival.set_index(["run_id", "frequency"])
         by_decay: dict[float, list[Point]] = {}
         for point in study.experiment(experiment):
             by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
@@ -92,21 +92,21 @@ def table(study: Study) -> Iterator[dict]:
             if log.empty:
                 continue
             wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
-            own = known.reindex(wide.index)
+            aligned = by_frequency.reindex(wide.index)
             runs = wide.index.get_level_values("run_id").to_numpy()
             embedding, network = (
-                own[f"{part}_seed"].to_numpy() for part in ("embedding", "network")
+                aligned[f"{part}_seed"].to_numpy() for part in ("embedding", "network")
             )
             first = None
             for step in steps:
-                x, alive = features(wide, step), own["survived"].to_numpy(bool)
+                x, alive = features(wide, step), aligned["survived"].to_numpy(bool)
                 scores = crossed_scores(x, alive, runs, embedding, network, regression)
                 scores = scores.set_index("run")
                 first = scores if first is None else first
                 if scores["auc"].groupby(scores["embedding"]).count().gt(0).sum() < 3:
                     continue
                 scores["gain"] = scores["auc"] - first["auc"]
-                found = {
+                estimates = {
                     name: stats.crossed_mean(
                         scores[name], scores["embedding"], scores["network"]
                     ).within(-1 if name == "gain" else 0, 1)
@@ -116,7 +116,7 @@ def table(study: Study) -> Iterator[dict]:
                     "experiment": experiment,
                     "weight_decay": decay,
                     "step": step,
-                    **stats.columns(found),
+                    **stats.columns(estimates),
                     "n_runs": len(np.unique(runs)),
                     "n_planned": sum(p.count for p in points),
                 }

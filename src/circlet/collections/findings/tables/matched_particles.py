@@ -46,7 +46,7 @@ def table(study: Study) -> Iterator[dict]:
                 runs.loc[~runs["is_circle"], "imperfections"]
                 for runs in (of_particles, of_networks)
             ]
-            found = {
+            estimates = {
                 "network_circles": stats.share(*counts[1]),
                 "particle_circles": stats.share(*counts[0]),
                 "circles_difference": contrasts.share_difference(*counts[0], *counts[1]),
@@ -58,7 +58,7 @@ def table(study: Study) -> Iterator[dict]:
                 "d": network.parameters["d"],
                 "weight_decay": network.parameters["weight_decay"],
                 **{name: particles.parameters[name] for name in ("f_a", "g_a", "g_r")},
-                **stats.columns(found),
+                **stats.columns(estimates),
                 "n_runs": len(of_networks) + len(of_particles),
                 "n_planned": network.count + particles.count,
             }

@@ -67,8 +67,8 @@ def structure(runs: pd.DataFrame) -> pd.Series:
     """
     is_circle = runs["is_circle"].astype(bool)
     most = runs.loc[~is_circle, "imperfections"].median()
-    found = (runs["imperfections"] <= most).map({True: "grid", False: "imperfect"})
-    return found.mask(is_circle, "circle")
+    structures = (runs["imperfections"] <= most).map({True: "grid", False: "imperfect"})
+    return structures.mask(is_circle, "circle")
 
 
 def gradients(block: Block, weights: dict[str, Tensor]) -> Float[Tensor, "2 runs p d"]:
@@ -94,17 +94,17 @@ def measured(
     labels = forces.labellings(len(embedding), _RELABELLED)
     positions = forces.placed(embedding)
     norms = (field.norm(dim=(1, 2)) for field in (forces.projected(gradient, positions), gradient))
-    left = torch.div(*norms).square()
-    found = forces.fits(-gradient, positions, labels)
-    values = torch.cat([found.r2[..., None], found.cosine, found.unique], -1)  # as _MEASURES
+    projected_share = torch.div(*norms).square()
+    fits = forces.fits(-gradient, positions, labels)
+    values = torch.cat([fits.r2[..., None], fits.cosine, fits.unique], -1)  # as _MEASURES
     parts = {
         "": values[:, 0],
         "_null": values[:, 1:].mean(1),
         "_null_high": values[:, 1:].quantile(0.975, 1),
     }
     for i, pairs in enumerate(_PAIRS):
-        row: dict[str, float | str] = {"pairs": pairs, "projected": float(left[i])}
-        for name, coefficient in zip(forces.FORCES, found.coefficient[i, 0].tolist(), strict=True):
+        row: dict[str, float | str] = {"pairs": pairs, "projected": float(projected_share[i])}
+        for name, coefficient in zip(forces.FORCES, fits.coefficient[i, 0].tolist(), strict=True):
             row[f"coefficient_{name}"] = coefficient
         for end, part in parts.items():
             names = (name + end for name in _MEASURES)

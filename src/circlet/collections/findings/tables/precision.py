@@ -43,12 +43,12 @@ def table(study: Study) -> Iterator[dict]:
     late = losses[losses["step"] >= losses["step"].max() * 2 / 3]
     spikes = late.groupby("run_id")["train_loss"].max()
     for run_id, run in runs.iterrows():
-        known = reference.get(run["seed"])
+        reference_circles = reference.get(run["seed"])
         yield {
             "run_id": run_id,
             "n_circles": len(alive[run_id]),
-            "lost": None if known is None else len(known - alive[run_id]),
-            "gained": None if known is None else len(alive[run_id] - known),
+            "lost": None if reference_circles is None else len(reference_circles - alive[run_id]),
+            "gained": None if reference_circles is None else len(alive[run_id] - reference_circles),
             "late_spike": spikes.get(run_id),
             **run[["arithmetic", "train_loss", "test_loss", "seconds"]],
         }

@@ -57,8 +57,8 @@ def gradients(
     a, b, c = torch.as_tensor(interpretation.triples(parameters["p"])).T
     left, right = (weights["embedding"][x].requires_grad_() for x in (a, b))
     _, logits = equations.forward(weights, parameters, left, right)
-    found = torch.autograd.grad(logits.gather(1, c[:, None]).sum(), (left, right))
-    return found[0], found[1]
+    derivatives = torch.autograd.grad(logits.gather(1, c[:, None]).sum(), (left, right))
+    return derivatives[0], derivatives[1]
 
 
 # If all weights are 0, spectrum and phases are undefined: NaN.
@@ -118,5 +118,5 @@ def table(study: Study) -> Iterator[dict]:
             frequencies = interpretation.key_frequencies(of_run["embedding"][-1])
             for i, step in enumerate(steps):
                 weights = {name: torch.as_tensor(values[i]) for name, values in of_run.items()}
-                found = measured(equations, weights, point.parameters, train, frequencies)
-                yield {"run_id": run_id, "step": step} | found
+                measures = measured(equations, weights, point.parameters, train, frequencies)
+                yield {"run_id": run_id, "step": step} | measures

@@ -35,10 +35,10 @@ _DRAWS = 999
 _LEAST = 20  # runs of one size, at least
 
 
-def two_sided(found: float, drawn: np.ndarray) -> float:
-    """Return the share of draws as far from their mean as ``found``, which counts as a draw."""
+def two_sided(observed: float, drawn: np.ndarray) -> float:
+    """Return the share of draws as far from their mean as ``observed``, which counts as a draw."""
     center = drawn.mean()
-    return float((1 + (np.abs(drawn - center) >= abs(found - center)).sum()) / (1 + len(drawn)))
+    return float((1 + (np.abs(drawn - center) >= abs(observed - center)).sum()) / (1 + len(drawn)))
 
 
 def _excess(observed: np.ndarray, expected: np.ndarray) -> stats.Estimate:
@@ -66,18 +66,20 @@ def table(study: Study) -> Iterator[dict]:
             "rank": [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
         }
         sizes = sets.sum(1)
-        known = [s for s in np.unique(sizes) if (sizes == s).sum() >= _LEAST and s > 1]
-        for size in [None, *known]:
-            own = np.full(len(sets), True) if size is None else sizes == size
-            found = []
+        common_sizes = [s for s in np.unique(sizes) if (sizes == s).sum() >= _LEAST and s > 1]
+        for size in [None, *common_sizes]:
+            selected = np.full(len(sets), True) if size is None else sizes == size
+            relation_rows = []
             for name, tuples in relations.items():
-                observed = survivor_sets.count(sets[own], tuples)
-                expected = survivor_sets.expected(sets[own], tuples)
+                observed = survivor_sets.count(sets[selected], tuples)
+                expected = survivor_sets.expected(sets[selected], tuples)
                 by = {
-                    kind: np.array([survivor_sets.count(draw[own], tuples).sum() for draw in draws])
+                    kind: np.array(
+                        [survivor_sets.count(draw[selected], tuples).sum() for draw in draws]
+                    )
                     for kind, draws in drawn.items()
                 }
-                found.append({
+                relation_rows.append({
                     **keys,
                     "relation": name,
                     "size": size,
@@ -87,9 +89,9 @@ def table(study: Study) -> Iterator[dict]:
                     "expected_by_rank": float(by["rank"].mean()),
                     "p_random": two_sided(observed.sum(), by["random"]),
                     "p_rank": two_sided(observed.sum(), by["rank"]),
-                    "n_runs": int(own.sum()),
+                    "n_runs": int(selected.sum()),
                     "n_planned": point.count,
                 })  # fmt: skip
-            adjusted = multipletests([row["p_random"] for row in found], method="holm")[1]
-            for row, p in zip(found, adjusted, strict=True):
+            adjusted = multipletests([row["p_random"] for row in relation_rows], method="holm")[1]
+            for row, p in zip(relation_rows, adjusted, strict=True):
                 yield row | {"p_adjusted": float(p)}

@@ -42,14 +42,14 @@ def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], float
     a, b = np.triu_indices(len(sets), 1)
     index = survivor_sets.jaccard(sets[a], sets[b])
     same = seeds[a] == seeds[b]
-    found = {}
+    means = {}
     for shared in itertools.product((False, True), repeat=seeds.shape[1]):
-        own = (same == shared).all(1)
-        if own.any():
-            found[tuple(i for i, is_same in enumerate(shared) if is_same)] = float(
-                index[own].mean()
+        selected = (same == shared).all(1)
+        if selected.any():
+            means[tuple(i for i, is_same in enumerate(shared) if is_same)] = float(
+                index[selected].mean()
             )
-    return found
+    return means
 
 
 def error(parts: list[np.ndarray]) -> float:
@@ -84,13 +84,17 @@ def table(study: Study) -> Iterator[dict]:
         for name, base in (("jaccard", False), ("gain", True)):
             parts = [
                 np.array(
-                    [one[shared] - base * one[()] for one in factor if {shared, ()} <= set(one)]
+                    [
+                        overlap[shared] - base * overlap[()]
+                        for overlap in factor
+                        if {shared, ()} <= set(overlap)
+                    ]
                 )
                 for factor in without
             ]
             # With two seeds of a kind, nothing can be left out: then there is no interval.
-            told = all(len(part) > 2 for part in parts)
-            spread = error(parts) if told else np.nan
+            has_interval = all(len(part) > 2 for part in parts)
+            spread = error(parts) if has_interval else np.nan
             value = mean - base * whole.get((), np.nan)
             row |= stats.student(value, spread, fewest - 1, fewest).columns(name)
         yield row

@@ -38,21 +38,23 @@ _LAWS = ("three_numbers", "mean_field")
 
 
 def _scored(law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int]) -> Estimate:
-    left, whole, _ = missed(law, runs, window)
-    return r2(left.sum(1), whole.sum(1))
+    residuals, whole, _ = missed(law, runs, window)
+    return r2(residuals.sum(1), whole.sum(1))
 
 
-def rescaled(law: shared_laws.Law, here: Point, there: Point) -> shared_laws.Law:
-    """Rescale the law of ``there`` to the size, learning rate and weight decay of ``here``."""
-    ours, theirs = (math.sqrt(q.parameters["p"] * q.parameters["d"]) for q in (here, there))
-    size = theirs / ours
-    rate = here.parameters["learning_rate"]
-    pace = rate / there.parameters["learning_rate"]
-    decay = rate * (here.parameters["weight_decay"] - there.parameters["weight_decay"])
+def rescaled(law: shared_laws.Law, target: Point, source: Point) -> shared_laws.Law:
+    """Rescale the law of ``source`` to the size, learning rate and weight decay of ``target``."""
+    target_scale, source_scale = (
+        math.sqrt(q.parameters["p"] * q.parameters["d"]) for q in (target, source)
+    )
+    size = source_scale / target_scale
+    rate = target.parameters["learning_rate"]
+    pace = rate / source.parameters["learning_rate"]
+    decay = rate * (target.parameters["weight_decay"] - source.parameters["weight_decay"])
 
     def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-        own = law.form.design(size * s, size / pace * v) * pace / size
-        return np.concatenate([own, s[..., None]], axis=-1)
+        scaled_terms = law.form.design(size * s, size / pace * v) * pace / size
+        return np.concatenate([scaled_terms, s[..., None]], axis=-1)
 
     coefficients = np.concatenate([law.coefficients, [[-decay]]])
     return shared_laws.Law(shared_laws.Form(design, (*law.form.terms, "s")), coefficients)
@@ -63,13 +65,13 @@ def table(study: Study) -> Iterator[dict]:
     source = next(shared_laws.halves(study, "shared_law"), None)
     if source is None:
         return
-    there, known, _ = source
+    there, source_runs, _ = source
     for role in study.reproduce:
         for point, fitted, scored in shared_laws.halves(study, role):
-            for window in shared_laws.windows(min(len(known[0]), len(scored[0])) - 1):
+            for window in shared_laws.windows(min(len(source_runs[0]), len(scored[0])) - 1):
                 for name in _LAWS:
-                    law = shared_laws.fit(name, known, window)
-                    own = shared_laws.fit(name, fitted, window)
+                    law = shared_laws.fit(name, source_runs, window)
+                    refitted = shared_laws.fit(name, fitted, window)
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,
@@ -80,5 +82,5 @@ def table(study: Study) -> Iterator[dict]:
                         **_scored(rescaled(law, point, there), scored, window).columns(
                             "r2_rescaled"
                         ),
-                        **_scored(own, scored, window).columns("r2_own"),
+                        **_scored(refitted, scored, window).columns("r2_own"),
                     }

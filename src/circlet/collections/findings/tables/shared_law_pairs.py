@@ -39,8 +39,8 @@ _STEPS = 25  # steps of a window that are used: neighbouring steps are redundant
 def _self_sums(s: np.ndarray) -> np.ndarray:
     """sum_(a + b = k) x_a x_b over all a, b mod p, x_0 = 0 and x_(-a) = x_a; (steps, n)."""
     n = s.shape[1]
-    every = np.concatenate([np.zeros((len(s), 1)), s, s[:, ::-1]], axis=1)
-    return np.fft.ifft(np.fft.fft(every, axis=1) ** 2, axis=1).real[:, 1 : n + 1]
+    extended = np.concatenate([np.zeros((len(s), 1)), s, s[:, ::-1]], axis=1)
+    return np.fft.ifft(np.fft.fft(extended, axis=1) ** 2, axis=1).real[:, 1 : n + 1]
 
 
 def ratios(s: np.ndarray) -> np.ndarray:
@@ -55,18 +55,18 @@ def ratio_products(s: np.ndarray) -> np.ndarray:
 
 def doubles(s: np.ndarray) -> np.ndarray:
     """Return the signals of k / 2 and 2 k, and both times the signal of k over the mean."""
-    every = shared_laws.ratio_terms(s)
+    all_ratios = shared_laws.ratio_terms(s)
     # 1 / 2 mod p is n + 1, which up to sign is n.
-    own = (s / s.mean(-1, keepdims=True))[..., None]
-    pair = every[..., [1, s.shape[1] - 1]]
-    return np.concatenate([pair, own * pair], axis=-1)
+    relative = (s / s.mean(-1, keepdims=True))[..., None]
+    pair = all_ratios[..., [1, s.shape[1] - 1]]
+    return np.concatenate([pair, relative * pair], axis=-1)
 
 
 def triples(s: np.ndarray) -> np.ndarray:
     """Return sum_(a + b = k) x_a x_b over the mean signal, and that times x_k over the mean."""
     m = s.mean(-1, keepdims=True)
-    found = _self_sums(s) / m
-    return np.stack([found, found * s / m], axis=-1)
+    pair_sums = _self_sums(s) / m
+    return np.stack([pair_sums, pair_sums * s / m], axis=-1)
 
 
 _PAIRS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -86,8 +86,8 @@ def gains(runs: list[tuple[np.ndarray, ...]], fitted: int, names: list[str]) -> 
 
     def left(terms: Callable[[np.ndarray], np.ndarray] | None) -> float:
         def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-            own = base.design(s, v)
-            return own if terms is None else np.concatenate([own, terms(s)], axis=-1)
+            base_terms = base.design(s, v)
+            return base_terms if terms is None else np.concatenate([base_terms, terms(s)], axis=-1)
 
         form = shared_laws.Form(design, ())
         parts = [shared_laws.sums(form, *run) for run in runs]
@@ -118,7 +118,7 @@ def table(study: Study) -> Iterator[dict]:
                                for run, order in zip(runs, orders, strict=True)]  # fmt: skip
                     chance.append(gains(renamed, len(fitted), names))
                 for name, gain in true.items():
-                    null = np.array([one[name] for one in chance])
+                    null = np.array([draw[name] for draw in chance])
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,

@@ -39,7 +39,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
             (w, shared_laws.fit("three_numbers", fitted, w)) for w in shared_laws.windows(steps)
         ]
         for first in (s for s in _STARTS if s < steps):
-            found = shared_laws.rollout(laws, x[None], first)[:, 0]
+            predicted = shared_laws.rollout(laws, x[None], first)[:, 0]
             at = np.arange(first, steps + 1, _EVERY)
             yield pd.DataFrame(
                 {
@@ -49,7 +49,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
                     "step": np.repeat(at, n),
                     "frequency": np.tile(np.arange(1, n + 1), len(at)),
                     "signal": x[at].ravel(),
-                    "predicted": found[at - first].ravel(),
+                    "predicted": predicted[at - first].ravel(),
                     "survived": np.tile(shared_laws.survivors(x[-1]), len(at)),
                 }
             )

@@ -59,8 +59,8 @@ def table(study: Study) -> Iterator[dict]:
                 ends = {name: shared_laws.rollout(law, x, first)[-1] for name, law in laws.items()}
                 chosen = {name: shared_laws.survivors(last) for name, last in ends.items()}
                 chosen["order"] = strongest(x[:, first], alive.sum(1))
-                indices = {name: jaccard(found, alive) for name, found in chosen.items()}
-                for name, found in chosen.items():
+                indices = {name: jaccard(predicted, alive) for name, predicted in chosen.items()}
+                for name, predicted in chosen.items():
                     last = ends.get(name, np.full_like(end, np.nan))
                     with np.errstate(over="ignore", invalid="ignore"):
                         miss = np.sqrt(((last - end) ** 2).mean(1)) / end.mean(1)
@@ -75,8 +75,8 @@ def table(study: Study) -> Iterator[dict]:
                         .columns("beyond_three"),
                         **stats.bounded_mean(index - indices["order"], -1, 1)
                         .columns("beyond_order"),
-                        **stats.share(*stats.counted((found == alive).all(1))).columns("exact"),
-                        **stats.mean_count(found.sum(1)).columns("n_circles"),
+                        **stats.share(*stats.counted((predicted == alive).all(1))).columns("exact"),
+                        **stats.mean_count(predicted.sum(1)).columns("n_circles"),
                         **stats.mean_count(alive.sum(1)).columns("n_true"),
                         "error": np.nan if name == "order"
                         else float(np.median(np.nan_to_num(miss, nan=np.inf, posinf=np.inf))),

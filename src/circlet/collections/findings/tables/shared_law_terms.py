@@ -36,9 +36,9 @@ def table(study: Study) -> Iterator[dict]:
                     parts = [
                         shared_laws.sums(law.form, *shared_laws.inside(x, window)) for x in runs
                     ]
-                    every = shared_laws.total(parts)
-                    whole = every.solve()[:, 0]
-                    without = np.stack([(every - part).solve()[:, 0] for part in parts])
+                    all_sums = shared_laws.total(parts)
+                    whole = all_sums.solve()[:, 0]
+                    without = np.stack([(all_sums - part).solve()[:, 0] for part in parts])
                     for i, term in enumerate(law.form.terms):
                         yield {
                             **log_frames.keys(point, study),

@@ -33,8 +33,10 @@ COLUMNS = [
 
 def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
     """Pooled R^2 from the residual and the total sum of squares of each run."""
-    left = stats.ratio(misses, squares).times(-1)
-    return stats.Estimate(1 + left.value, 1 + left.low, 1 + left.high, left.n)
+    unexplained = stats.ratio(misses, squares).times(-1)
+    return stats.Estimate(
+        1 + unexplained.value, 1 + unexplained.low, 1 + unexplained.high, unexplained.n
+    )
 
 
 def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, ...]:
@@ -44,8 +46,8 @@ def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tupl
     """
     s, v, y = shared_laws.inside(x, window)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        left = ((y - law.change(s, v)) ** 2).sum(0)
-    return left, ((y - y.mean()) ** 2).sum(0), ((y - y.mean(0)) ** 2).sum(0)
+        residuals = ((y - law.change(s, v)) ** 2).sum(0)
+    return residuals, ((y - y.mean()) ** 2).sum(0), ((y - y.mean(0)) ** 2).sum(0)
 
 
 def missed(
@@ -65,9 +67,11 @@ def table(study: Study) -> Iterator[dict]:
                 laws = {name: shared_laws.fit(name, fitted, window) for name in shared_laws.LAWS}
                 last, *_ = missed(laws["persistence"], scored, window)
                 for name, law in laws.items():
-                    left, whole, own = missed(law, scored, window)
+                    residuals, whole, by_frequency = missed(law, scored, window)
                     with np.errstate(invalid="ignore", divide="ignore"):
-                        by_run = np.nanmean(np.where(own > 0, 1 - left / own, np.nan), axis=1)
+                        by_run = np.nanmean(
+                            np.where(by_frequency > 0, 1 - residuals / by_frequency, np.nan), axis=1
+                        )
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,
@@ -76,9 +80,9 @@ def table(study: Study) -> Iterator[dict]:
                         "law": name,
                         "terms": list(law.form.terms),
                         "n_coefficients": law.coefficients.size,
-                        **r2(left.sum(1), whole.sum(1)).columns("r2"),
+                        **r2(residuals.sum(1), whole.sum(1)).columns("r2"),
                         "r2_run": float(np.median(by_run)),
-                        **stats.ratio((last - left).sum(1), last.sum(1))
+                        **stats.ratio((last - residuals).sum(1), last.sum(1))
                         .columns("beyond_persistence"),
                         "n_fitted": 1 if name == "one_run" else len(fitted),
                         "n_runs": len(scored),
