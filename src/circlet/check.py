@@ -55,19 +55,13 @@ class Finding:
 def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
     user_collection = registry.find([str(path)])[-1]
-    own_collections.check(
-        (*registry.SHIPPED, user_collection),
-        declared_systems.Systems((*registry.SHIPPED, user_collection)),
-    )
-    yield Finding(
-        user_collection.name, f"declares {_count(user_collection)}; all names in it are valid"
-    )
+    about, collections = user_collection.name, (*registry.SHIPPED, user_collection)
+    own_collections.check(collections, declared_systems.Systems(collections))
+    yield Finding(about, f"declares {_count(user_collection)}; all names in it are valid")
     for name in user_collection.modules("interventions"):
         yield from _tried(name, _intervention(user_collection, name))
     if not user_collection.modules("systems"):
-        yield Finding(
-            user_collection.name, "has no system: its tables and figures were not checked", "note"
-        )
+        yield Finding(about, "has no system: its tables and figures were not checked", "note")
         return
     with tempfile.TemporaryDirectory() as folder:
         study, good = _study(user_collection, Path(folder) / "results"), True
@@ -77,7 +71,7 @@ def collection(path: Path) -> Iterator[Finding]:
                     yield finding
                     good &= finding.result != "error"
         if not good:
-            yield Finding(user_collection.name, "its tables and figures were not checked", "note")
+            yield Finding(about, "its tables and figures were not checked", "note")
             return
         yield from _targets(user_collection, study, "of a few runs")
         yield from _targets(

@@ -1,8 +1,7 @@
 """Table ``ding_claims``: our values for Ding et al.'s claims.
 
 ``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
-initial embedding, a network or a split are dependent, so n counts the seeds of the kind with the
-fewest. Intervals are at 95 %.
+initial embedding, other weights or a train set are dependent, so n counts the rarest seed.
 """
 
 import math
