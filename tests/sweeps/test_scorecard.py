@@ -91,7 +91,7 @@ def test_margins_by_rule_are_not_typed():
     assert (accuracies["margin"] == 5).all()
     assert set(given[given["unit"] == ""]["margin"]) == {0.05}
     assert set(given[given["unit"] == "circles"]["margin"]) == {0.5}
-    correlations = PUBLISHED["statement"].str.contains("r over runs|r is")
+    correlations = PUBLISHED["statement"].str.contains(r"\br (?:over runs|is)")
     assert set(PUBLISHED[correlations & (PUBLISHED["kind"] == "words")]["margin"]) == {0.1}
 
 
