@@ -31,3 +31,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return text if "`" in text else f"`{text}`" if "." in text else text
 
     return _OUT.sub(replaced, markdown)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Return a notebook's page with links to pages of the site; mkdocs-jupyter keeps the `.md`."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+    return re.sub(r'href="([\w/]+)\.md(#[^"]*)?"', r'href="\1.html\2"', html)

@@ -54,9 +54,7 @@ def value(study: str, name: str) -> str:
 
 def counted(study: str, collection: str) -> str:
     """Return how many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
-    card = table(study, "scorecard")
-    is_test = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
-    return claims.counted(card.loc[is_test, "verdict"])
+    return claims.counted(_tests({collection: study})["verdict"])
 
 
 def verdict_counts(study: str, *names: str) -> str:
@@ -107,7 +105,8 @@ def claims_table(study: str, names: list[str], *chosen: str) -> str:
     """
     rows = [claim(study, name) for name in names]
     lines = [
-        f"| {row['statement']} | {story.measured(row)} | {row['verdict'].replace('_', ' ')} |"
+        f"| {row['statement'].replace('|', chr(92) + '|')} | {story.measured(row)} "
+        f"| {row['verdict'].replace('_', ' ')} |"
         for row in rows
         if row["verdict"] in (chosen or VERDICTS)
     ]
@@ -144,8 +143,7 @@ def _uncounted(row: dict[str, Any]) -> str:
 
 def open_tests(study: str, collection: str) -> str:
     """Return how many tests of a collection are not decided, and why, in sentences."""
-    card = table(study, "scorecard")
-    tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
+    tests = _tests({collection: study})
     sentences = []
     for verdict, why in (
         (UNDECIDED, "undecided, because our independent samples are too few or vary too much"),
@@ -159,9 +157,8 @@ def open_tests(study: str, collection: str) -> str:
 
 def open_names(study: str, collection: str) -> list[str]:
     """Return the names of a collection's tests that are not decided."""
-    card = table(study, "scorecard")
-    is_open = (card["paper"] == collection) & (card["tally"] == claims_file.TEST)
-    return list(card.loc[is_open & card["verdict"].isin(OPEN), "claim"])
+    card = _tests({collection: study})
+    return list(card.loc[card["verdict"].isin(OPEN), "claim"])
 
 
 def tail(study: str, name: str) -> float:
@@ -176,9 +173,7 @@ def tail(study: str, name: str) -> float:
 
 def strangest(study: str, name: str, collection: str) -> float:
     """Return the probability that the smallest p among a collection's tests is at most `tail`."""
-    card = table(study, "scorecard")
-    n = int(((card["paper"] == collection) & (card["tally"] == claims_file.TEST)).sum())
-    return float(1 - (1 - tail(study, name)) ** n)
+    return float(1 - (1 - tail(study, name)) ** len(_tests({collection: study})))
 
 
 def verdicts(

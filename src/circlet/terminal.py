@@ -277,7 +277,8 @@ def compared(comparison: Any) -> str:
         lines += [f"{title}:", *(f"  {entry}" for entry in entries or ["no difference"]), ""]
     rows, n_all = comparison.clearest, len(comparison.outcomes)
     if rows.empty:
-        return "\n".join([*lines, "The two studies have no outcome of a setting in common."])
+        why = "No difference has an interval." if n_all else "No setting has an outcome in both."
+        return "\n".join([*lines, why])
     cells = [
         (
             row.at,
@@ -298,10 +299,11 @@ def compared(comparison: Any) -> str:
             *lines,
             aligned(header, cells, "<<>>>><<"),
             *([f"... and {n_hidden} more, less clear"] if n_hidden else []),
-            *([f"{n_open} more have too few runs for an interval"] if n_open else []),
+            *([f"{n_open} more have no interval"] if n_open else []),
             f"*: the interval excludes zero ({rows['clear'].sum()} of {len(rows)}). If nothing "
             f"differed, about {0.05 * len(rows):.0f} would by chance",
-            "A, B: mean or share of all runs, for steps their median. B - A: of pairs by seed",
+            "A, B: mean or share of all runs, for steps their median. B - A: by pairs of one seed, "
+            "if `of` says so",
         ]
     )
 

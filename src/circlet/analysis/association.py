@@ -141,7 +141,7 @@ def slope(
 def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> Estimate:
     """Return the least-squares slope of deviations dx, dy from means of strata of ``size`` rows.
 
-    Few rows are fitted closely, so the error comes from residuals of rows left out (MacKinnon and
+    A line follows few rows closely, so the error uses residuals of rows left out (MacKinnon and
     White's HC3), summed over groups. It is no smaller than if all rows had one variance.
     """
     squares = float((dx**2).sum())

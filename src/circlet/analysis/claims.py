@@ -96,9 +96,9 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all these "
-            "claims were true (and tests independent), chance alone would make "
+            "claims were true (and tests independent), chance alone would make at most "
             f"{self.expected:.1f} differ or deviate on average, and {self.disagree} or more with "
-            f"probability {self.p:.2g}."
+            f"probability at most {self.p:.2g}."
         )
 
 

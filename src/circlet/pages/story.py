@@ -33,7 +33,7 @@ from circlet.study.plots import listed
 from circlet.study.swept import swept, text, value, words
 from circlet.systems.spec import SHARE
 
-MOST = 3  # most headline claims of a paper, and outcomes named for an experiment
+MOST = 3  # most headline claims of a paper
 MOST_RUNS = 6  # most runs that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"

@@ -1,5 +1,6 @@
 """Draw a figure and write it."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -22,7 +23,11 @@ def make(target: "Target") -> None:
         if not isinstance(figure, Figure):
             raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:
-            # Leave out the date, which would change the bytes of an SVG.
-            metadata = {"Date": None} if path.suffix == ".svg" else {}
-            with files.atomic(path) as temporary:
-                figure.savefig(temporary, metadata=metadata)
+            save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, without the date, which would change the bytes of an SVG."""
+    metadata = {"Date": None} if path.suffix == ".svg" else {}
+    with files.atomic(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], metadata=metadata)

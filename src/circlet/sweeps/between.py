@@ -1,7 +1,8 @@
 """Two studies side by side: their configs, code, outcomes and verdicts, and a forest plot.
 
-The comparison reads tables and no config. Two settings are compared if their experiments have the
-same name and all parameters agree, except those that each study fixes to a different value.
+The comparison reads tables, whose footers have the config. Two settings are compared if their
+experiments have the same name and all parameters agree, except those that each study fixes to a
+different value.
 """
 
 import json
@@ -16,21 +17,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from circlet.errors import ConfigError, LogError, unknown
-from circlet.plotting import style
-from circlet.storage import files, parquet
+from circlet.plotting import make, style
+from circlet.storage import parquet
 from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
 from circlet.sweeps.plots import forest
 from circlet.sweeps.tables import comparisons, outcome_summary
 
-MAX_COLUMNS = 4  # outcomes in the figure
+MAX_OUTCOMES, MAX_SETTINGS = 4, 30  # in the figure
 
 
 class Compared(NamedTuple):
     """Differences between two studies."""
 
     config: list[str]  # a line for each key
-    code: list[str]  # a line for each system
+    code: list[str]  # a line for each system and each of commit, versions, machine and device
     outcomes: pd.DataFrame  # as the table ``comparisons``, with the estimates of both studies
     verdicts: list[str]  # a line for each claim that is judged differently
     only: list[str]  # experiments and settings that only one study has
@@ -47,9 +48,9 @@ class Compared(NamedTuple):
         return rows.loc[clarity.sort_values(ascending=False).index]
 
     def save_figure(self, path: Path) -> None:
-        """Draw the differences in the few clearest outcomes; the suffix of ``path`` is the format.
+        """Draw the clearest differences; the suffix of ``path`` is the format.
 
-        Raises ConfigError if it is no format for figures, or if no difference has an interval.
+        Raises ConfigError if it is no format of figures, or if no difference has an interval.
         """
         kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
         if kind not in kinds:
@@ -57,9 +58,10 @@ class Compared(NamedTuple):
         rows = self.clearest
         if rows.empty:
             raise ConfigError(f"--figure {path}: no difference has an interval")
-        with mpl.rc_context(style.RC), files.atomic(path) as temporary:
-            shown = [*dict.fromkeys(rows["outcome"])][:MAX_COLUMNS]
-            forest.forest(self.outcomes, shown).savefig(temporary, format=kind)
+        rows = rows[rows["outcome"].isin([*dict.fromkeys(rows["outcome"])][:MAX_OUTCOMES])]
+        rows = rows[rows["at"].isin([*dict.fromkeys(rows["at"])][:MAX_SETTINGS])]
+        with mpl.rc_context(style.RC):
+            make.save(forest.forest(rows, [*dict.fromkeys(rows["outcome"])]), path)
 
 
 def studies(a: Path, b: Path) -> Compared:
@@ -149,9 +151,7 @@ def _outcomes(
             first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)
             for name in (name for name in first if name in second):
                 outcome, runs = about[experiment, name], (first[name], second[name])
-                estimates = (
-                    outcome_summary.estimate(outcome, r["value"], r["after"]).value for r in runs
-                )
+                estimates = (outcome_summary.row(outcome, r)["estimate"] for r in runs)
                 rows.append(
                     {
                         "experiment": experiment,

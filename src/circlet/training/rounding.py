@@ -58,8 +58,9 @@ def beyond(
 ) -> tuple[tuple[int, str], float] | None:
     """Return the largest difference that noise of the size of rounding does not explain, or None.
 
-    ``compute`` trains seeds in a plain loop with such noise. Differences of weights are compared
-    with its largest effect on any weight, those of a metric with its largest effect on this metric.
+    ``compute`` repeats the numbers of the plain loop with such noise. Differences of weights or
+    gradients are compared with its largest effect on any of them, those of a metric with its
+    largest effect on this metric.
     Raises CircletError, which names the file ``path``, if the loop does not repeat its numbers.
     """
     with _Coarsest() as coarsest:

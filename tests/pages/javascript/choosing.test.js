@@ -29,12 +29,12 @@ test("runs are sorted, what is not known last, and filtered", () => {
 test("the run of a link, or of the same seed, or the first training is wanted", () => {
   const list = { by: "seed", isDown: false, outcome: "", seed: 2 };
   const wanted = (...link) => wantedOf({ list }, { runs: RUNS }, ...link).seed;
-  assert.deepEqual([wanted("e/s0"), wanted(undefined, true), wanted("elsewhere")], [0, 2, 1]);
+  assert.deepEqual([wanted("e/s0"), wanted(undefined, true), wanted("another")], [0, 2, 1]);
   list.outcome = "grid";
   assert.equal(wanted(), 0);
 });
 
-test("columns are of what runs have; a status is told unless all are finished", () => {
+test("columns are of what runs have; a status is listed unless all are finished", () => {
   const system = { outcome: "status", columns: { loss: "loss (nat)", norm: "norm" } };
   assert.deepEqual([...columnsOf(system, RUNS).keys()], ["seed", "outcome", "loss"]);
   const finished = [run(0, "finished", "end")];

@@ -10,7 +10,7 @@ import { Scene } from "circlet/scene";
 import { introduce } from "circlet/tour";
 import { rounded } from "circlet/words";
 
-const PATIENCE = 300; // milliseconds after which a reader is told what is waited for
+const PATIENCE = 300; // milliseconds after which the page says what it waits for
 const WAITING = "This run is still being loaded.";
 
 /** The point of a run; none if it is not in the page. */

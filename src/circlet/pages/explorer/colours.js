@@ -37,12 +37,12 @@ export async function onPaper({ picture, draw, redraw }) {
   }
 }
 
-// Okabe and Ito's palette, told apart by colour-blind readers; yellow is too pale on white. On black
+// Okabe and Ito's palette, distinguished by colour-blind readers; yellow is too pale on white. On black
 // it is lighter.
 const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const ON_BLACK = ["#6fb6e6", "#ff9e5e", "#4fd0aa", "#e6a6c8", "#f0b840", "#a6dcf7"];
 
-/** A colour for each of n classes: few that all readers tell apart, or many around the circle. */
+/** A colour for each of n classes: few that all readers distinguish, or many around the circle. */
 export const classColours = (n) => (n > PALETTE.length ? wheel(n, 36, 68, 8, 70) : few());
 
 /** The same, as a background. */

@@ -10,7 +10,7 @@ import { embeddingIn, pairIn } from "circlet/pictures";
 import { inWords } from "circlet/words";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
-export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // train and test; positive and negative
+export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // two colours: positive, negative
 
 /** Side of the grid on which a classifier is asked. */
 export const gridSide = (atRest) => (atRest ? 224 : 64);

@@ -2,7 +2,7 @@
 // test compares what both make of the same signals.
 import { range, sum } from "circlet/numbers";
 
-/** What a frequency may feel: its signal s, the mean m of all signals, the mean q of their squares. */
+/** Terms that may act on a frequency: its signal s, the mean m of all signals, the mean q of their squares. */
 const TERMS = {
   s: (s) => s,
   m: (s, m) => m,

@@ -13,7 +13,7 @@ const LAWS = {
   equivariant: "ratios of frequencies",
 };
 
-/** The line of frequency k through signals by step, as far as it stays in the plot. */
+/** The line of frequency k through signals by step, up to the edges of the plot. */
 function line(steps, signals, k, top) {
   const outside = steps.findIndex((_, i) => !(signals[i][k] >= 0 && signals[i][k] <= top));
   const seen = outside < 0 ? steps : steps.slice(0, outside);

@@ -52,7 +52,7 @@ class Shown {
     return new Scene(point, run, system, logged, VIEW);
   }
 
-  /** Draw all but the losses, and read off what there is to read. */
+  /** Draw everything except the losses, and read off what there is to read. */
   show() {
     const { name, scene, sizes } = this;
     const { weights, pairs, trained, steps } = this.training;

@@ -27,7 +27,7 @@ export function sumsOf(positions, { first, second }, d = 2) {
   return sums;
 }
 
-/** What pair sum i feels of pair sum j, added to `total`. */
+/** Force of pair sum j on pair sum i, added to `total`. */
 function couple(i, j, sums, isSame, { f_a, g_a, g_r }, weight, total) {
   const [x, y, u, v] = [sums[2 * i], sums[2 * i + 1], sums[2 * j], sums[2 * j + 1]];
   const squared = (u - x) ** 2 + (v - y) ** 2;

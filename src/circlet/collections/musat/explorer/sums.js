@@ -50,7 +50,7 @@ function sameAnswer(xy, { p, first, second, target }, pair) {
 
 /**
  * Norm ratio of an embedding in the plane, and of every pair whether it is an imperfection; none
- * in other dimensions. Of many numbers imperfections are counted at rest alone, or not at all.
+ * in other dimensions. Imperfections of many numbers are counted only at rest, or not at all.
  */
 function structure(/** @type {Scene} */ scene, step, atRest) {
   const { embedding } = scene.arrays;
