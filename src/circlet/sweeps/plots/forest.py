@@ -73,6 +73,7 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
         panels.title(axes, of_outcome["label"].iloc[0] if len(of_outcome) else words(outcome), 2.3)
         axes.set_xlabel("difference")
     grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    grid[0].set_ylim(0.5 - len(places), 0.5)
     panels.explain(figure, _marks(rows[rows["outcome"].isin(shown)]))
     return figure
 
