@@ -90,8 +90,8 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     """Yield the results of one part, up to its first error, then each distinct warning."""
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        findings = [*_found(about, tried)]
-    yield from findings
+        results = [*_found(about, tried)]
+    yield from results
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
         yield Finding(about, text, "note")
 
