@@ -109,7 +109,7 @@ def test_a_study_of_one_run(visit, tmp_path):
     page = visit(explorer_of({"experiments": {"e": lone}}, tmp_path))
     page.wait_for_function("document.documentElement.dataset.ready")
     assert page.locator("#run-list input").count() == 1
-    assert "This page lists 1 of 1 runs" in page.inner_text(".notes")
+    assert "You can replay the training of the run, in" in page.inner_text(".notes")
     page.click("#back")
     assert step_now(page) == 0
 

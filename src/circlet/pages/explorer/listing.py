@@ -158,8 +158,9 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     trainings = shown.count("training")
     ends = shown.count("end") + trainings
     most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
-    if trainings == n_runs:
-        return f"You can replay the training of all {n_runs} runs, in at most {most} steps each."
+    if trainings == n_runs > 0:
+        runs = f"each of the {n_runs} runs" if n_runs > 1 else "the run"
+        return f"You can replay the training of {runs}, in at most {most} steps."
     return (
         f"This page lists {len(shown)} of {n_runs} runs and shows the final state of {ends}. You "
         f"can replay the training of {trainings}, in at most {most} steps per log (fewer for large "
