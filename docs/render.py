@@ -12,6 +12,7 @@ claims, for studies that cannot judge them (`circlet.analysis.claims.explained`)
 import sys
 from pathlib import Path
 
+import claim_numbers
 import jinja2
 import matplotlib as mpl
 import reference
@@ -40,14 +41,14 @@ def pages() -> dict[Path, str]:
         autoescape=False,
     )
     environment.globals["number"] = number
-    for module in (reference, speed_tables, study_numbers):
+    for module in (claim_numbers, reference, speed_tables, study_numbers):
         environment.globals.update(
             (name, member)
             for name, member in vars(module).items()
             if getattr(member, "__module__", "") == module.__name__
         )
     with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
-    contents = {c.folder / "frozen.csv": study_numbers.frozen_verdicts(c.name) for c in with_claims}
+    contents = {c.folder / "frozen.csv": claim_numbers.frozen_verdicts(c.name) for c in with_claims}
     contents[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
     for path in sorted((DOCS / "templates").rglob("*.md")):
         name = path.relative_to(DOCS / "templates").as_posix()

@@ -1,24 +1,16 @@
-"""Numbers and tables of the frozen studies, for pages."""
+"""Numbers from the tables of the frozen studies, for pages."""
 
-import math
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import fisher_exact
 
-from circlet import terminal
-from circlet.analysis import claims, stats
-from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDABLE, UNDECIDED, VERDICTS
-from circlet.collections.ding import shorter_runs
+from circlet.analysis import stats
 from circlet.collections.odonnat.tables import odonnat_claims
-from circlet.pages import story
 from circlet.pages.story import number
 from circlet.storage import parquet
-from circlet.study import claims_file, registry
-from circlet.study.planning import plan_file
 
 DOCS = Path(__file__).parent
 
@@ -29,230 +21,9 @@ def table(study: str, name: str) -> pd.DataFrame:
     return parquet.read(DOCS / f"studies/{study}/tables/{name}.parquet").to_pandas()
 
 
-def claim(study: str, name: str) -> Any:
-    """Return the row of a claim in the scorecard of a study."""
-    rows = table(study, "scorecard").set_index("claim")
-    return rows.loc[name]
-
-
 def interval(low: float, high: float) -> str:
     """Return a 95 % interval as text."""
     return f"[{number(low)}, {number(high)}]"
-
-
-def _span(low: float, high: float) -> str:
-    """Return the range of values that agree with a claim, as text."""
-    return terminal.span(low, high).replace("-", "−")
-
-
-def value(study: str, name: str) -> str:
-    """Return our value of a claim, with its interval."""
-    row = claim(study, name)
-    ends = interval(row["measured_low"], row["measured_high"])
-    return f"{number(row['measured'])} {ends}"
-
-
-def counted(study: str, collection: str) -> str:
-    """Return how many tests of a collection have each verdict: ``3 reproduced, 1 deviates``."""
-    return claims.counted(_tests({collection: study})["verdict"])
-
-
-def verdict_counts(study: str, *names: str) -> str:
-    """Return how many of some claims have each verdict, with a link to the scorecard."""
-    counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
-    return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
-
-
-def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return the tests of some papers, and ``more`` claims; ``papers`` maps a paper to a study."""
-    cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
-    card = pd.concat(cards)
-    return card[(card["tally"] == claims_file.TEST) | card["claim"].isin(more)]
-
-
-def by_chance(*more: str, **papers: str) -> str:
-    """Return how many tests of some papers, and ``more`` claims, disagree, and would by chance."""
-    return str(claims.by_chance(_tests(papers, more)))
-
-
-def kinds(**papers: str) -> str:
-    """Return how many tests of some papers have a value and how many are in words."""
-    in_words = _tests(papers)["kind"].str.startswith("words")
-    n, words = len(in_words), in_words.sum()
-    return f"Of {n} tests, {n - words} have a value and {words} are in words."
-
-
-def answer(study: str, collection: str) -> str:
-    """Return how many tests of a collection have each verdict, in a sentence."""
-    card = table(study, "scorecard")
-    return claims.answer(card[card["paper"] == collection])
-
-
-def shipped(collection: str) -> registry.Collection:
-    """Return a collection of circlet by its name."""
-    return next(c for c in registry.SHIPPED if c.name == collection)
-
-
-def about(collection: str, what: str) -> Any:
-    """Return a field of a collection's collection.yaml."""
-    return getattr(shipped(collection).metadata, what)
-
-
-def claims_table(study: str, names: list[str], *chosen: str) -> str:
-    """Return claims, our values and verdicts as a Markdown table; ``chosen``: verdicts to list.
-
-    Empty if no claim has one of these verdicts.
-    """
-    rows = [claim(study, name) for name in names]
-    lines = [
-        f"| {row['statement'].replace('|', chr(92) + '|')} | {story.measured(row)} "
-        f"| {row['verdict'].replace('_', ' ')} |"
-        for row in rows
-        if row["verdict"] in (chosen or VERDICTS)
-    ]
-    return "\n".join(["| claim | our value | verdict |", "|---|---|---|", *lines]) if lines else ""
-
-
-def differences(study: str, collection: str) -> str:
-    """Return a collection's claims that deviate or differ as a Markdown list, with reasons.
-
-    A claim that repeats a test is left out if the test has the same recorded reason.
-    """
-    card = table(study, "scorecard")
-    recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
-    selected = card[card["paper"] == collection]
-    selected = selected.assign(reason=selected["claim"].map(recorded).fillna(""))
-    lines = []
-    for reason, rows in claims.deviations(selected):
-        tests = rows[rows["tally"] == claims_file.TEST]
-        shown = (rows if tests.empty else tests).to_dict("records")
-        parts = [
-            f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}. Values that agree: "
-            f"{_span(row['same_low'], row['same_high'])}."
-            for row in shown
-        ]
-        lines.append(f"- {' '.join(parts)} {reason}".rstrip())
-    return "\n".join(lines) or "No claim differs or deviates."
-
-
-def _uncounted(row: dict[str, Any]) -> str:
-    """Return a note if a claim does not count as a test, else an empty text."""
-    return "" if row["tally"] == claims_file.TEST else " (not a test)"
-
-
-def open_tests(study: str, collection: str) -> str:
-    """Return how many tests of a collection are not decided, and why, in sentences."""
-    tests = _tests({collection: study})
-    sentences = []
-    for verdict, why in (
-        (UNDECIDED, "undecided, because our independent samples are too few or vary too much"),
-        (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
-        (NOT_RUN, "not run"),
-    ):
-        if n := int((tests["verdict"] == verdict).sum()):
-            sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
-    return " ".join(sentences) or "Every test is decided."
-
-
-def open_names(study: str, collection: str) -> list[str]:
-    """Return the names of a collection's tests that are not decided."""
-    card = _tests({collection: study})
-    return list(card.loc[card["verdict"].isin(OPEN), "claim"])
-
-
-def tail(study: str, name: str) -> float:
-    """Return the p of Fisher's exact test of a published share of runs against ours."""
-    row = claim(study, name)
-    runs = int(row["unit"].removeprefix("of "))
-    published = (round(row["published"]), runs)
-    ours = (round(row["measured"] / runs * row["measured_n"]), int(row["measured_n"]))
-    counts = [[k, n - k] for k, n in (published, ours)]
-    return float(fisher_exact(counts).pvalue)
-
-
-def strangest(study: str, name: str, collection: str) -> float:
-    """Return the probability that the smallest p among a collection's tests is at most `tail`."""
-    return float(1 - (1 - tail(study, name)) ** len(_tests({collection: study})))
-
-
-def verdicts(
-    study: str, collection: str, *chosen: str, tests: bool | None = None, source: str = ""
-) -> str:
-    """Return the claims of a collection as a Markdown table; ``chosen``: verdicts to list.
-
-    ``source``: list only its claims. ``tests``: list only the tests, or only the other claims and
-    what each is counted as.
-    """
-    card = table(study, "scorecard")
-    selected = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
-    if source:
-        selected = selected[selected["source"] == source]
-    if tests is not None:
-        selected = selected[(selected["tally"] == claims_file.TEST) == tests]
-    head = ["verdict", "where", "claim", "here", "agrees within", "n"]
-    head += ["counted as"] if tests is False else []
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for row in selected.to_dict("records"):
-        further = row["reference"] not in ("paper", "circlet", row["source"].lower())
-        cells = [
-            row["verdict"].replace("_", " "),
-            f"{row['source']} ({row['reference']})" if further else row["source"],
-            row["statement"].replace("|", "\\|"),
-            story.measured(row) if row["measured_n"] else "",
-            _span(row["same_low"], row["same_high"]),
-            str(row["measured_n"]),
-        ]
-        cells += [claims_file.TALLIES[row["tally"]]] if tests is False else []
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) if len(selected) else "None."
-
-
-def shorter(study: str, collection: str) -> str:
-    """Return which claims shorter runs decide as the study's do, as a Markdown table.
-
-    Exits if the column ``shorter`` of ``claims.csv`` disagrees.
-    """
-    recorded = claims.read(plan_file(DOCS / f"studies/{study}/config.yaml"))
-    recorded = recorded[recorded["collection"] == collection]
-    rows = shorter_runs.compared(lambda name: table(study, name), recorded)
-    shown = {row["claim"]: row["same"] for row in rows}
-    for name, stated in recorded.set_index("claim")["shorter"].items():
-        if stated != shown.get(str(name), ""):
-            raise SystemExit(f"claims.csv: {name}: shorter must be {shown.get(str(name), '')!r}")
-    steps = (*shorter_runs.STEPS, shorter_runs.LAST)
-    lines = [f"| claim | {' | '.join(f'step {step}' for step in steps)} | same from |"]
-    lines.append("|---" * (len(steps) + 2) + "|")
-    for row in rows:
-        back = math.exp if row["kind"] in ("ratio", "words_ratio") else float
-        cells = [
-            f"{number(row['values'][step])}; {interval(back(gap.low), back(gap.high))}"
-            for step, gap in row["gaps"].items()
-        ]
-        last = number(row["values"][shorter_runs.LAST])
-        factor = "a factor of " if back is math.exp else "±"
-        what = f"{row['statement']} (margin: {factor}{number(row['margin'])})"
-        first = row["same"].removeprefix("steps>=") or "none"
-        lines.append(f"| {' | '.join([what, *cells, last, first])} |")
-    return "\n".join(lines)
-
-
-def frozen_verdicts(collection: str) -> str:
-    """Return the verdicts of the frozen studies on the claims of a collection, as CSV.
-
-    Exits if two studies have judged the same claim.
-    """
-    cards = [
-        table(path.parents[1].name, "scorecard").assign(study=path.parents[1].name)
-        for path in sorted(DOCS.glob("studies/*/tables/scorecard.parquet"))
-    ]
-    all_rows = pd.concat(cards, ignore_index=True)
-    judged = all_rows[(all_rows["paper"] == collection) & (all_rows["verdict"] != NOT_RUN)]
-    if judged["claim"].duplicated().any():
-        raise SystemExit(f"{collection}: two frozen studies have judged the same claim")
-    return judged.to_csv(
-        columns=claims.FROZEN, index=False, float_format="%.6g", lineterminator="\n"
-    )
 
 
 def made(study: str) -> str:
