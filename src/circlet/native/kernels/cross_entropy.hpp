@@ -5,7 +5,7 @@
 
 namespace circlet {
 
-constexpr int64_t TILE = 128;  // examples that go through all layers before the next ones do
+constexpr int64_t TILE = 192;  // examples that go through all layers before the next ones do
 
 // Examples of a tile: `count` of them, in `columns` columns, of which the rest repeat the last one.
 struct Tile {
@@ -29,6 +29,7 @@ void logit_gradient(
     int64_t examples, bool exact
 ) {
     int64_t columns = tile.columns;
+    using Integer = typename Vectors<T>::Integer;
     for (int64_t at = 0; at < columns; at += WIDTH<T>) {
         T* column = logits + at;
         Real<T> largest = load(column);
@@ -39,19 +40,19 @@ void logit_gradient(
         Real<T> others = {}, own = {};
         for (int64_t c = 0; c < classes; ++c) {
             Real<T> power = exponential<T>(load(column + c * columns) - largest);
-            auto is_right = right == static_cast<typename Vectors<T>::Integer>(c);
+            auto is_right = right == Integer(c);
             others += is_right ? Real<T>{} : power;
             own = is_right ? power : own;
-            store(column + c * columns, is_right ? Real<T>{} : power);
+            store(column + c * columns, power);
         }
-        Real<T> scale = T(1) / (T(examples) * (others + own));
-        for (int lane = 0; lane < WIDTH<T>; ++lane)
-            if (at + lane >= tile.count) scale[lane] = 0;
-        for (int64_t c = 0; c < classes; ++c)
-            store(column + c * columns, load(column + c * columns) * scale);
-        Real<T> entry = exact ? -others * scale : own * scale - T(1) / T(examples);
-        for (int lane = 0; lane < WIDTH<T> && at + lane < tile.count; ++lane)
-            column[right[lane] * columns + lane] = entry[lane];
+        auto is_example = lanes<T>() < Integer(tile.count - at);
+        Real<T> scale = is_example ? T(1) / (T(examples) * (others + own)) : Real<T>{};
+        Real<T> one = is_example ? all<T>(T(1) / T(examples)) : Real<T>{};
+        Real<T> entry = exact ? -others * scale : own * scale - one;
+        for (int64_t c = 0; c < classes; ++c) {
+            Real<T> share = load(column + c * columns) * scale;
+            store(column + c * columns, right == Integer(c) ? entry : share);
+        }
     }
 }
 

@@ -23,7 +23,7 @@ struct Run {
 
 template <class T, template <class> class Network> struct Trained final : Run {
     Network<T> network;
-    std::vector<T> slope;
+    Numbers<T> slope;
 
     template <class Settings>
     explicit Trained(const Settings& settings) : network(settings), slope(network.size) {}

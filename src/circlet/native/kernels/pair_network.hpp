@@ -29,7 +29,7 @@ template <class T> struct Layer {
     int64_t inputs, outputs;
     Activation activation;
     int64_t weight, bias;  // where they begin among the weights
-    std::vector<T> before, after;
+    Numbers<T> before, after;
 
     Layer(int64_t inputs, int64_t outputs, Activation activation, int64_t& begins)
         : inputs(inputs), outputs(outputs), activation(activation), weight(begins),
@@ -39,19 +39,25 @@ template <class T> struct Layer {
 
     // Activates what stands in `before`, and puts the slope of the activation in its place.
     void activate(int64_t columns) {
-        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>) {
-            Real<T> z = load(&before[i]), value = z, slope = all<T>(1);
-            if (activation == RELU) {
-                slope = z > Real<T>{} ? slope : Real<T>{};
-                value = z > Real<T>{} ? z : z == z ? Real<T>{} : z;
+        T *from = before.data(), *to = after.data();
+        for_vectors<T>(outputs * columns, [&](int64_t at, auto count) {
+            constexpr int N = decltype(count)::value;
+            Real<T> z[N], s[N];
+            for (int i = 0; i < N; ++i) s[i] = z[i] = load(from + at + i * WIDTH<T>);
+            if (activation == SILU) logistic<T>(s);
+            for (int i = 0; i < N; ++i) {
+                Real<T> value = z[i], slope = all<T>(1);
+                if (activation == RELU) {
+                    slope = z[i] > Real<T>{} ? slope : Real<T>{};
+                    value = z[i] > Real<T>{} ? z[i] : z[i] == z[i] ? Real<T>{} : z[i];
+                }
+                if (activation == SILU) {
+                    value = z[i] * s[i];
+                    slope = s[i] + value * (T(1) - s[i]);
+                }
+                store(to + at + i * WIDTH<T>, value), store(from + at + i * WIDTH<T>, slope);
             }
-            if (activation == SILU) {
-                Real<T> s = logistic<T>(z);
-                value = z * s;
-                slope = s + value * (T(1) - s);
-            }
-            store(&after[i], value), store(&before[i], slope);
-        }
+        });
     }
 
     void forward(const T* weights, const T* x, int64_t columns) {
@@ -130,9 +136,9 @@ private:
     const PairNetworkSettings s;
     const int64_t width, numbers;  // of a table: rows, and columns with what fills a vector
     std::vector<Layer<T>> layers;
-    std::vector<typename Vectors<T>::Integer> target;
-    std::vector<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
-    std::vector<T> sums, by_sums, by_other;
+    Numbers<typename Vectors<T>::Integer> target;
+    Numbers<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
+    Numbers<T> sums, by_sums, by_other;
     int32_t a[TILE], b[TILE];
 
     void make_tables(const T* weights) {

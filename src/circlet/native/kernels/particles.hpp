@@ -60,8 +60,8 @@ public:
 private:
     const ParticlesSettings s;
     const int64_t pairs, slots;  // and with what fills a vector
-    std::vector<typename Vectors<T>::Integer> classes;
-    std::vector<T> exists, sums, units, forces;
+    Numbers<typename Vectors<T>::Integer> classes;
+    Numbers<T> exists, sums, units, forces;
     T weight;  // of couples of different class, so that both kinds weigh the same in total
 
     double mean(const T* x, int64_t k) const {

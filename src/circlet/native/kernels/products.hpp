@@ -22,18 +22,19 @@ inline void multiply_block(
     Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias
 ) {
     Real<T> total[ROWS][VECTORS];
-    for (int i = 0; i < ROWS; ++i)
-        for (int v = 0; v < VECTORS; ++v) total[i][v] = all<T>(bias ? bias[i] : T(0));
+    UNROLLED for (int i = 0; i < ROWS; ++i)
+        UNROLLED for (int v = 0; v < VECTORS; ++v) total[i][v] = all<T>(bias ? bias[i] : T(0));
     for (int64_t k = 0; k < inner; ++k) {
         Real<T> right[VECTORS];
-        for (int v = 0; v < VECTORS; ++v) right[v] = load(b + k * columns + v * WIDTH<T>);
-        for (int i = 0; i < ROWS; ++i) {
+        UNROLLED for (int v = 0; v < VECTORS; ++v) right[v] = load(b + k * columns + v * WIDTH<T>);
+        UNROLLED for (int i = 0; i < ROWS; ++i) {
             Real<T> left = all<T>(a.first[i * a.row + k * a.column]);
-            for (int v = 0; v < VECTORS; ++v) total[i][v] += left * right[v];
+            UNROLLED for (int v = 0; v < VECTORS; ++v) total[i][v] += left * right[v];
         }
     }
-    for (int i = 0; i < ROWS; ++i)
-        for (int v = 0; v < VECTORS; ++v) store(c + i * columns + v * WIDTH<T>, total[i][v]);
+    UNROLLED for (int i = 0; i < ROWS; ++i)
+        UNROLLED for (int v = 0; v < VECTORS; ++v)
+            store(c + i * columns + v * WIDTH<T>, total[i][v]);
 }
 
 template <class T, int ROWS>
@@ -44,6 +45,8 @@ void multiply_rows(
     int64_t at = 0;
     for (; at + VECTORS * WIDTH<T> <= columns; at += VECTORS * WIDTH<T>)
         multiply_block<T, ROWS, VECTORS>(a, inner, b + at, columns, c + at, bias);
+    for (; at + 2 * WIDTH<T> <= columns; at += 2 * WIDTH<T>)
+        multiply_block<T, ROWS, 2>(a, inner, b + at, columns, c + at, bias);
     for (; at < columns; at += WIDTH<T>)
         multiply_block<T, ROWS, 1>(a, inner, b + at, columns, c + at, bias);
 }
@@ -69,35 +72,41 @@ void multiply(
     }
 }
 
-// ROWS x 4 of c += a b^T, each the sum of a product of two rows.
-template <class T, int ROWS>
-inline void accumulate_block(const T* a, const T* b, int64_t inner, T* c, int64_t row) {
-    Real<T> total[ROWS][4] = {};
+// ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. If a has fewer than ROWS
+// rows left, or b fewer than COLUMNS, the last one is multiplied in place of those beyond.
+template <class T, int ROWS, int COLUMNS>
+inline void accumulate_block(
+    const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
+) {
+    constexpr int64_t SUMS = padded<T>(ROWS * COLUMNS);
+    rows = std::min<int64_t>(rows, ROWS), columns = std::min<int64_t>(columns, COLUMNS);
+    const int64_t left_end = (rows - 1) * inner, right_end = (columns - 1) * inner;
+    Real<T> total[SUMS] = {};
     for (int64_t k = 0; k < inner; k += WIDTH<T>) {
-        Real<T> right[4];
-        for (int j = 0; j < 4; ++j) right[j] = load(b + j * inner + k);
-        for (int i = 0; i < ROWS; ++i) {
-            Real<T> left = load(a + i * inner + k);
-            for (int j = 0; j < 4; ++j) total[i][j] += left * right[j];
+        Real<T> right[COLUMNS];
+        UNROLLED for (int j = 0; j < COLUMNS; ++j)
+            right[j] = load(b + std::min(j * inner, right_end) + k);
+        UNROLLED for (int i = 0; i < ROWS; ++i) {
+            Real<T> left = load(a + std::min(i * inner, left_end) + k);
+            UNROLLED for (int j = 0; j < COLUMNS; ++j) total[i * COLUMNS + j] += left * right[j];
         }
     }
-    for (int i = 0; i < ROWS; ++i) add_sums<T>(total[i], c + i * row);
+    T sum[SUMS];
+    UNROLLED for (int64_t i = 0; i < SUMS; i += WIDTH<T>) store(sum + i, sums<T>(total + i));
+    for (int64_t i = 0; i < rows; ++i)
+        UNROLLED for (int j = 0; j < COLUMNS; ++j)
+            if (j < columns) c[i * row + j] += sum[i * COLUMNS + j];
 }
 
-template <class T, int ROWS>
-void accumulate_rows(const T* a, const T* b, int64_t columns, int64_t inner, T* c, int64_t row) {
-    int64_t j = 0;
-    for (; j + 4 <= columns; j += 4)
-        accumulate_block<T, ROWS>(a, b + j * inner, inner, c + j, row);
-    for (; j < columns; ++j) {
-        Real<T> total[(ROWS + 3) / 4 * 4] = {};  // summed by fours
-        T sums[(ROWS + 3) / 4 * 4] = {};
-        for (int64_t k = 0; k < inner; k += WIDTH<T>)
-            for (int i = 0; i < ROWS; ++i)
-                total[i] += load(a + i * inner + k) * load(b + j * inner + k);
-        for (int i = 0; i < ROWS; i += 4) add_sums<T>(total + i, sums + i);
-        for (int i = 0; i < ROWS; ++i) c[i * row + j] += sums[i];
-    }
+// COLUMNS of c += a b^T.
+template <class T, int ROWS, int COLUMNS>
+void accumulate_columns(
+    const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
+) {
+    for (int64_t i = 0; i < rows; i += ROWS)
+        accumulate_block<T, ROWS, COLUMNS>(
+            a + i * inner, rows - i, b, columns, inner, c + i * row, row
+        );
 }
 
 // c += a b^T: a (rows, inner), b (columns, inner), c (rows, columns); inner is a whole number of
@@ -106,29 +115,31 @@ template <class T>
 void accumulate(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row = 0
 ) {
-    constexpr int ROWS = BYTES == 64 ? 6 : 3;  // AVX-512 has 32 registers, not 16
+    constexpr bool MANY = BYTES == 64;  // AVX-512 has 32 registers, not 16
     row = row ? row : columns;
-    int64_t i = 0;
-    for (; i + ROWS <= rows; i += ROWS)
-        accumulate_rows<T, ROWS>(a + i * inner, b, columns, inner, c + i * row, row);
-    for (; i + 3 <= rows; i += 3)
-        accumulate_rows<T, 3>(a + i * inner, b, columns, inner, c + i * row, row);
-    for (; i < rows; ++i) accumulate_rows<T, 1>(a + i * inner, b, columns, inner, c + i * row, row);
+    int64_t j = 0;
+    for (; j + 2 < columns; j += 4)
+        accumulate_columns<T, MANY ? 4 : 3, 4>(
+            a, rows, b + j * inner, columns - j, inner, c + j, row
+        );
+    if (j < columns)
+        accumulate_columns<T, MANY ? 8 : 4, 2>(
+            a, rows, b + j * inner, columns - j, inner, c + j, row
+        );
 }
 
 // c_i += sum of row i of a.
 template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner, T* c) {
-    int64_t i = 0;
-    for (; i + 4 <= rows; i += 4) {
-        Real<T> total[4] = {};
+    for (int64_t first = 0; first < rows; first += 4) {
+        const T* row = a + first * inner;
+        int64_t count = std::min<int64_t>(4, rows - first), end = (count - 1) * inner;
+        Real<T> total[padded<T>(4)] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
-            for (int j = 0; j < 4; ++j) total[j] += load(a + (i + j) * inner + k);
-        add_sums<T>(total, c + i);
-    }
-    for (; i < rows; ++i) {
-        Real<T> total = {};
-        for (int64_t k = 0; k < inner; k += WIDTH<T>) total += load(a + i * inner + k);
-        c[i] += sum<T>(total);
+            UNROLLED for (int i = 0; i < 4; ++i)
+                total[i] += load(row + std::min(i * inner, end) + k);
+        T sum[padded<T>(4)];
+        UNROLLED for (int i = 0; i < padded<T>(4); i += WIDTH<T>) store(sum + i, sums<T>(total + i));
+        for (int64_t i = 0; i < count; ++i) c[first + i] += sum[i];
     }
 }
 

@@ -101,14 +101,14 @@ private:
         int64_t embedding, position, query, value, hidden, output, hidden_bias, output_bias;
     } at;  // where arrays begin among the weights
     // Tables: e, z and W_V z, (d, slots); scores <q, z> / sqrt(d); divisors rms(e) + EPS.
-    std::vector<T> e, z, values, by_values, by_z, scores, by_scores, divisors;
+    Numbers<T> e, z, values, by_values, by_z, scores, by_scores, divisors;
     // Of a tile: (features, columns). `slopes` are the derivatives of gelu.
-    std::vector<T> xi, normed, r, by_r, by_m, by_xi, h, slopes, by_h, alpha, by_alpha, logits;
-    std::vector<T> attention;
+    Numbers<T> xi, normed, r, by_r, by_m, by_xi, h, slopes, by_h, alpha, by_alpha, logits;
+    Numbers<T> attention;
     T divisor[TILE];
     Integer target[TILE];
-    std::vector<Integer> classes;  // of all sequences
-    std::vector<Integer> tokens;  // (length, columns)
+    Numbers<Integer> classes;  // of all sequences
+    Numbers<Integer> tokens;  // (length, columns)
 
     // norm of columns of x, (d, columns), and their divisors.
     void norm(const T* x, int64_t columns, T* to, T* divisor) {
@@ -158,14 +158,16 @@ private:
     Tile select(int64_t first, int64_t end, const int32_t* order) {
         Tile tile = {std::min(TILE, end - first), 0};
         tile.columns = padded<T>(tile.count);
+        const uint8_t* sequences[TILE];
         for (int64_t t = 0; t < tile.columns; ++t) {
             int64_t i = first + std::min(t, tile.count - 1);
             int64_t own = order ? order[i] : i;
-            const uint8_t* sequence = s.tokens + own * s.length;
-            for (int64_t j = 0; j < s.length; ++j)
-                tokens[j * tile.columns + t] = sequence[j];
+            sequences[t] = s.tokens + own * s.length;
             target[t] = classes[own];
         }
+        for (int64_t j = 0; j < s.length; ++j)
+            for (int64_t t = 0; t < tile.columns; ++t)
+                tokens[j * tile.columns + t] = sequences[t][j];
         return tile;
     }
 
@@ -224,12 +226,16 @@ private:
         multiply<T>(
             {weights + at.hidden, s.d, 1}, s.hidden, s.d, normed.data(), columns, h.data(), bias
         );
-        for (int64_t i = 0; i < s.hidden * columns; i += WIDTH<T>) {
-            Real<T> x = load(&h[i]);
-            Normal<T> at_x = normal<T>(x);
-            store(&h[i], x * at_x.below);
-            store(&slopes[i], at_x.below + x * at_x.density);
-        }
+        for_vectors<T>(s.hidden * columns, [&](int64_t at, auto count) {
+            constexpr int N = decltype(count)::value;
+            Real<T> x[N], below[N], density[N];
+            for (int i = 0; i < N; ++i) below[i] = x[i] = load(&h[at + i * WIDTH<T>]);
+            normal<T>(below, density);
+            for (int i = 0; i < N; ++i) {
+                store(&h[at + i * WIDTH<T>], x[i] * below[i]);
+                store(&slopes[at + i * WIDTH<T>], below[i] + x[i] * density[i]);
+            }
+        });
         bias = s.has_bias ? weights + at.output_bias : nullptr;
         multiply<T>(
             {weights + at.output, s.hidden, 1}, s.d, s.hidden, h.data(), columns, r.data(), bias

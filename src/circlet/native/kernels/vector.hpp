@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <type_traits>
+#include <vector>
 
 namespace circlet {
 
@@ -20,6 +22,9 @@ constexpr int BYTES = 32;
 constexpr int BYTES = 16;
 #endif
 
+// Before a loop with a constant number of passes: arrays that it indexes stay in registers.
+#define UNROLLED _Pragma("GCC unroll 16")
+
 template <class T> struct Vectors;
 template <> struct Vectors<float> {
     typedef float Real __attribute__((vector_size(BYTES)));
@@ -29,6 +34,7 @@ template <> struct Vectors<float> {
     static constexpr float ROUNDS = 12582912.0f;  // 1.5 * 2^23: adding it leaves whole numbers
     static constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;
     static constexpr float LOWEST = -87.0f, HIGHEST = 88.0f;  // of exponents, with normal results
+    static constexpr float LARGEST = 1.6516363e38f;  // exp(HIGHEST)
     static constexpr int TERMS = 7;  // of the series of exp on +-ln(2) / 2
 };
 template <> struct Vectors<double> {
@@ -40,6 +46,7 @@ template <> struct Vectors<double> {
     static constexpr double LN2_HIGH = 0.693147180369123816490;
     static constexpr double LN2_LOW = 1.90821492927058770002e-10;
     static constexpr double LOWEST = -708.0, HIGHEST = 709.0;
+    static constexpr double LARGEST = 8.218407461554972e307;
     static constexpr int TERMS = 13;
 };
 
@@ -52,6 +59,19 @@ template <class T> constexpr int64_t padded(int64_t count) {
     return (count + WIDTH<T> - 1) / WIDTH<T> * WIDTH<T>;
 }
 
+// Memory for numbers that begins where a vector may: a vector lies in one line of the cache.
+template <class T> struct Aligned {
+    using value_type = T;
+    static constexpr std::align_val_t LINE{64};
+    Aligned() = default;
+    template <class U> Aligned(const Aligned<U>&) {}
+    T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), LINE)); }
+    void deallocate(T* p, size_t) { ::operator delete(p, LINE); }
+    template <class U> bool operator==(const Aligned<U>&) const { return true; }
+    template <class U> bool operator!=(const Aligned<U>&) const { return false; }
+};
+template <class T> using Numbers = std::vector<T, Aligned<T>>;
+
 template <class T> inline Real<T> load(const T* from) {
     Real<T> v;
     std::memcpy(&v, from, BYTES);
@@ -62,44 +82,32 @@ template <class T> inline void store(T* to, Real<T> v) { std::memcpy(to, &v, BYT
 
 template <class T> inline Real<T> all(T value) { return value - Real<T>{}; }
 
-// A vector of fewer bytes.
-template <class T, int SIZE> struct Part {
-    typedef T Type __attribute__((vector_size(SIZE)));
-};
-
-// The sum of the parts of a vector that have 16 bytes.
-template <class T, int SIZE = BYTES>
-inline typename Part<T, 16>::Type folded(typename Part<T, SIZE>::Type v) {
-    if constexpr (SIZE == 16) {
-        return v;
-    } else {
-        typename Part<T, SIZE / 2>::Type halves[2];
-        std::memcpy(halves, &v, SIZE);
-        return folded<T, SIZE / 2>(halves[0] + halves[1]);
-    }
+// The numbers 0, 1, ..., of the lanes of a vector.
+template <class T> inline Whole<T> lanes() {
+    Whole<T> v;
+    for (int i = 0; i < WIDTH<T>; ++i) v[i] = i;
+    return v;
 }
 
-// The sum of all numbers of a vector.
+// Sums of pairs of lanes, HALF apart: of a where a lane's number lacks that bit, of b elsewhere.
+template <class T, int HALF> inline Real<T> paired(Real<T> a, Real<T> b) {
+    constexpr typename Vectors<T>::Integer W = WIDTH<T>, H = HALF;
+    Whole<T> lane = lanes<T>(), of_b = (lane & H) / H;
+    Whole<T> other = lane + H - 2 * H * of_b;
+    return __builtin_shuffle(a, b, lane + W * of_b) + __builtin_shuffle(a, b, other + W * of_b);
+}
+
+// A vector of the sums of WIDTH vectors: its lane i is the sum of v[i]. Overwrites v.
+template <class T, int HALF = WIDTH<T> / 2>
+inline Real<T> sums(Real<T>* v) {
+    UNROLLED for (int i = 0; i < HALF; ++i) v[i] = paired<T, HALF>(v[i], v[i + HALF]);
+    if constexpr (HALF == 1) return v[0];
+    else return sums<T, HALF / 2>(v);
+}
+
 template <class T> inline T sum(Real<T> v) {
-    auto part = folded<T>(v);
-    if constexpr (sizeof(T) == 8) return part[0] + part[1];
-    else return (part[0] + part[2]) + (part[1] + part[3]);
-}
-
-// Adds the sums of four vectors to four numbers.
-template <class T> inline void add_sums(const Real<T>* v, T* to) {
-    if constexpr (sizeof(T) == 8) {
-        for (int i = 0; i < 4; ++i) to[i] += sum<T>(v[i]);
-    } else {
-        using Four = typename Part<T, 16>::Type;
-        Four a = folded<T>(v[0]), b = folded<T>(v[1]), c = folded<T>(v[2]), d = folded<T>(v[3]);
-        Four ab = Four{a[0], b[0], a[1], b[1]} + Four{a[2], b[2], a[3], b[3]};
-        Four cd = Four{c[0], d[0], c[1], d[1]} + Four{c[2], d[2], c[3], d[3]};
-        Four sums;
-        std::memcpy(&sums, to, sizeof sums);
-        sums += Four{ab[0], ab[1], cd[0], cd[1]} + Four{ab[2], ab[3], cd[2], cd[3]};
-        std::memcpy(to, &sums, sizeof sums);
-    }
+    Real<T> only[WIDTH<T>] = {v};
+    return sums<T>(only)[0];
 }
 
 template <class T> inline Real<T> larger(Real<T> a, Real<T> b) { return a > b ? a : b; }
@@ -119,37 +127,60 @@ template <class T> struct Series {
     }
 };
 
-// exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and the series of exp for r.
-// 0 where the result would be below normal numbers; above HIGHEST, as if x were that.
-template <class T> inline Real<T> exponential(Real<T> x) {
-    using V = Vectors<T>;
-    static constexpr Series<T> SERIES;
-    Real<T> low = all<T>(V::LOWEST), high = all<T>(V::HIGHEST);
-    Real<T> within = x < low ? low : x > high ? high : x;  // NaN stays
-    Real<T> shifted = within * T(1.44269504088896340736) + V::ROUNDS;
-    Real<T> n = shifted - V::ROUNDS;
-    Real<T> r = within - n * V::LN2_HIGH - n * V::LN2_LOW;
-    Real<T> series = all<T>(SERIES.coefficients[V::TERMS]);
-    for (int k = V::TERMS - 1; k >= 0; --k) series = series * r + SERIES.coefficients[k];
-    Whole<T> bits;
-    std::memcpy(&bits, &shifted, BYTES);
-    bits = (bits + V::BIAS) << V::MANTISSA;  // what n is above ROUNDS is shifted out
-    Real<T> power;
-    std::memcpy(&power, &bits, BYTES);
-    return x < low ? Real<T>{} : series * power;
+// How many vectors the functions below compute side by side: their instructions need not wait for
+// each other, as those for one vector must.
+constexpr int SIDE = 4;
+
+// Calls act(i, n) for all vectors of `count` numbers: n vectors that begin with number i.
+template <class T, class Act> inline void for_vectors(int64_t count, Act act) {
+    int64_t i = 0;
+    for (; i + SIDE * WIDTH<T> <= count; i += SIDE * WIDTH<T>)
+        act(i, std::integral_constant<int, SIDE>());
+    for (; i < count; i += WIDTH<T>) act(i, std::integral_constant<int, 1>());
 }
 
-template <class T> inline Real<T> logistic(Real<T> x) { return T(1) / (T(1) + exponential<T>(-x)); }
+// exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and the series of exp for r.
+// 0 where the result would be below normal numbers; above HIGHEST, as if x were that.
+template <class T, int N> inline void exponential(Real<T> (&x)[N]) {
+    using V = Vectors<T>;
+    static constexpr Series<T> SERIES;
+    Real<T> shifted[N], r[N], series[N];
+    for (int i = 0; i < N; ++i) {
+        shifted[i] = x[i] * T(1.44269504088896340736) + V::ROUNDS;
+        Real<T> n = shifted[i] - V::ROUNDS;
+        r[i] = x[i] - n * V::LN2_HIGH - n * V::LN2_LOW;
+        series[i] = all<T>(SERIES.coefficients[V::TERMS]);
+    }
+    UNROLLED for (int k = V::TERMS - 1; k >= 0; --k)
+        for (int i = 0; i < N; ++i) series[i] = series[i] * r[i] + SERIES.coefficients[k];
+    for (int i = 0; i < N; ++i) {
+        Whole<T> bits;
+        std::memcpy(&bits, &shifted[i], BYTES);
+        bits = (bits + V::BIAS) << V::MANTISSA;  // what n is above ROUNDS is shifted out
+        Real<T> power;
+        std::memcpy(&power, &bits, BYTES);
+        Real<T> value = x[i] < V::LOWEST ? Real<T>{} : series[i] * power;
+        x[i] = x[i] > V::HIGHEST ? all<T>(V::LARGEST) : value;  // NaN stays
+    }
+}
+
+template <class T> inline Real<T> exponential(Real<T> x) {
+    Real<T> own[1] = {x};
+    exponential<T>(own);
+    return own[0];
+}
+
+template <class T, int N> inline void logistic(Real<T> (&x)[N]) {
+    for (auto& v : x) v = -v;
+    exponential<T>(x);
+    for (auto& v : x) v = T(1) / (T(1) + v);
+}
 
 // Phi(x), the normal distribution function, and its density phi(x) = exp(-x^2 / 2) / sqrt(2 pi).
 //
 // Phi(-|x|) = exp(-x^2 / 2) t P(2 t - 1) with t = 4 / (4 + |x|); P is the best polynomial of its
 // degree, up to 6e-9 (float) and 3e-17.
-template <class T> struct Normal {
-    Real<T> below, density;
-};
-
-template <class T> inline Normal<T> normal(Real<T> x) {
+template <class T, int N> inline void normal(Real<T> (&x)[N], Real<T> (&density)[N]) {
     static constexpr double SINGLE[] = {
         0.188821282603937873, 0.15197409914727378, 0.0967843497871088795, 0.0466317014910179351,
         0.0150991512070126472, 0.00187797299196674863, -0.000869957719061672101,
@@ -167,12 +198,21 @@ template <class T> inline Normal<T> normal(Real<T> x) {
     constexpr bool single = std::is_same_v<T, float>;
     constexpr const double* coefficients = single ? SINGLE : DOUBLE;
     constexpr int degree = single ? 10 : 23;
-    Real<T> size = x < Real<T>{} ? -x : x, power = exponential<T>(T(-0.5) * x * x);
-    Real<T> t = T(4) / (T(4) + size), u = t + t - T(1);
-    Real<T> polynomial = all<T>(T(coefficients[degree]));
-    for (int k = degree - 1; k >= 0; --k) polynomial = polynomial * u + T(coefficients[k]);
-    Real<T> tail = power * t * polynomial;
-    return {x < Real<T>{} ? tail : T(1) - tail, power * T(0.398942280401432678)};
+    Real<T> t[N], u[N], polynomial[N];
+    for (int i = 0; i < N; ++i) {
+        Real<T> size = x[i] < Real<T>{} ? -x[i] : x[i];
+        density[i] = T(-0.5) * x[i] * x[i];
+        t[i] = T(4) / (T(4) + size), u[i] = t[i] + t[i] - T(1);
+        polynomial[i] = all<T>(T(coefficients[degree]));
+    }
+    exponential<T>(density);
+    UNROLLED for (int k = degree - 1; k >= 0; --k)
+        for (int i = 0; i < N; ++i) polynomial[i] = polynomial[i] * u[i] + T(coefficients[k]);
+    for (int i = 0; i < N; ++i) {
+        Real<T> tail = density[i] * t[i] * polynomial[i];
+        x[i] = x[i] < Real<T>{} ? tail : T(1) - tail;
+        density[i] *= T(0.398942280401432678);
+    }
 }
 
 }  // namespace circlet
