@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from conftest import config, experiment
 
+from circlet.pages import summary as terminal_summary
 from circlet.pages import trends
+from circlet.storage import parquet
 from circlet.study import planning
 
 
@@ -88,3 +90,13 @@ def test_a_change_that_is_not_known_is_told_with_its_reason():
     assert said == (
         "initialisation glorot instead of torch: delay unknown: 2 of 8 runs do not get there."
     )
+
+
+def test_they_are_the_summary_of_a_study_without_claims(study, monkeypatch):
+    tables = {"effects": effects(), "outcome_summary": summary(study, 0.1, 0.6)}
+    monkeypatch.setattr(parquet, "read_table", lambda _, name: tables[name])
+    lines = terminal_summary.summary(study).splitlines()
+    assert " ".join(lines[:2]).startswith(
+        "e: weight decay 0 to 1: share of runs “ends as a circle”"
+    )
+    assert [line.split(":")[0] for line in lines if line][-3:] == ["tables", "report", "explorer"]

@@ -10,7 +10,7 @@ from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDED, VERDICTS
 from circlet.errors import LogError
-from circlet.pages import story
+from circlet.pages import story, trends
 from circlet.storage import parquet
 from circlet.study import claims_file, targets
 from circlet.study.plan import Study
@@ -49,7 +49,8 @@ def summary(study: Study) -> str:
     """
     card = _card(study)
     if card is None:
-        return "\n".join([NOTHING, f"tables:    {study.results / 'tables'}", *_pages(study)])
+        tables = f"tables:    {study.results / 'tables'}"
+        return "\n".join([*(list(_trends(study)) or [NOTHING]), "", tables, *_pages(study)])
     tests = card[card["tally"] == claims_file.TEST]
     short, rows, deviations = _short(study), [], []
     for collection in study.used_collections:
@@ -107,6 +108,16 @@ def scorecard(study: Study) -> str:
             *_pages(study),
         ]
     )
+
+
+def _trends(study: Study) -> Iterator[str]:
+    """Yield what each experiment shows, as the report says it."""
+    made = {target.name for target in targets.tables(study)}
+    if {"effects", "outcome_summary"} <= made:
+        effects, outcomes = (parquet.read_table(study, n) for n in ("effects", "outcome_summary"))
+        for experiment, sentences in trends.sentences(study, effects, outcomes).items():
+            for sentence in sentences:
+                yield from _wrapped(f"{experiment}: {sentence}")
 
 
 def _pages(study: Study) -> list[str]:
