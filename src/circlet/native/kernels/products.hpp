@@ -138,8 +138,7 @@ template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner,
             UNROLLED for (int i = 0; i < 4; ++i)
                 total[i] += load(row + std::min(i * inner, end) + k);
         T sum[padded<T>(4)];
-        UNROLLED for (int i = 0; i < padded<T>(4); i += WIDTH<T>)
-            store(sum + i, sums<T>(total + i));
+        for (int i = 0; i < padded<T>(4); i += WIDTH<T>) store(sum + i, sums<T>(total + i));
         for (int64_t i = 0; i < count; ++i) c[first + i] += sum[i];
     }
 }
