@@ -53,9 +53,9 @@ def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
     return card[(card["tally"] == claims_file.TEST) | card["claim"].isin(more)]
 
 
-def by_chance(*more: str, **papers: str) -> str:
+def by_chance(*more: str, **papers: str) -> claims.Chance:
     """Return how many tests of some papers, and ``more`` claims, disagree, and would by chance."""
-    return str(claims.by_chance(_tests(papers, more)))
+    return claims.by_chance(_tests(papers, more))
 
 
 def kinds(**papers: str) -> str:
