@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace circlet {
@@ -89,18 +90,26 @@ template <class T> inline Whole<T> lanes() {
     return v;
 }
 
+// The numbers of two vectors, counted through both, at some places.
+template <class T, int... PLACES> inline Real<T> shuffled(Real<T> a, Real<T> b) {
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, PLACES...);
+#else
+    return __builtin_shuffle(a, b, Whole<T>{PLACES...});
+#endif
+}
+
 // Sums of pairs of lanes, HALF apart: of a where a lane's number lacks that bit, of b elsewhere.
-template <class T, int HALF> inline Real<T> paired(Real<T> a, Real<T> b) {
-    constexpr typename Vectors<T>::Integer W = WIDTH<T>, H = HALF;
-    Whole<T> lane = lanes<T>(), of_b = (lane & H) / H;
-    Whole<T> other = lane + H - 2 * H * of_b;
-    return __builtin_shuffle(a, b, lane + W * of_b) + __builtin_shuffle(a, b, other + W * of_b);
+template <class T, int HALF, int... LANES>
+inline Real<T> paired(Real<T> a, Real<T> b, std::integer_sequence<int, LANES...>) {
+    return shuffled<T, (LANES & HALF ? WIDTH<T> + LANES : LANES)...>(a, b) +
+        shuffled<T, (LANES & HALF ? WIDTH<T> + LANES - HALF : LANES + HALF)...>(a, b);
 }
 
 // A vector of the sums of WIDTH vectors: its lane i is the sum of v[i]. Overwrites v.
-template <class T, int HALF = WIDTH<T> / 2>
-inline Real<T> sums(Real<T>* v) {
-    UNROLLED for (int i = 0; i < HALF; ++i) v[i] = paired<T, HALF>(v[i], v[i + HALF]);
+template <class T, int HALF = WIDTH<T> / 2> inline Real<T> sums(Real<T>* v) {
+    std::make_integer_sequence<int, WIDTH<T>> lanes;
+    UNROLLED for (int i = 0; i < HALF; ++i) v[i] = paired<T, HALF>(v[i], v[i + HALF], lanes);
     if constexpr (HALF == 1) return v[0];
     else return sums<T, HALF / 2>(v);
 }
