@@ -226,14 +226,14 @@ private:
         multiply<T>(
             {weights + at.hidden, s.d, 1}, s.hidden, s.d, normed.data(), columns, h.data(), bias
         );
-        for_vectors<T>(s.hidden * columns, [&](int64_t at, auto count) {
+        for_vectors<T>(s.hidden * columns, [&](int64_t first, auto count) {
             constexpr int N = decltype(count)::value;
             Real<T> x[N], below[N], density[N];
-            for (int i = 0; i < N; ++i) below[i] = x[i] = load(&h[at + i * WIDTH<T>]);
+            for (int i = 0; i < N; ++i) below[i] = x[i] = load(&h[first + i * WIDTH<T>]);
             normal<T>(below, density);
             for (int i = 0; i < N; ++i) {
-                store(&h[at + i * WIDTH<T>], x[i] * below[i]);
-                store(&slopes[at + i * WIDTH<T>], below[i] + x[i] * density[i]);
+                store(&h[first + i * WIDTH<T>], x[i] * below[i]);
+                store(&slopes[first + i * WIDTH<T>], below[i] + x[i] * density[i]);
             }
         });
         bias = s.has_bias ? weights + at.output_bias : nullptr;

@@ -23,7 +23,7 @@ constexpr int BYTES = 32;
 constexpr int BYTES = 16;
 #endif
 
-// Before a loop with a constant number of passes: arrays that it indexes stay in registers.
+// Before a loop with a constant number of passes, so that arrays it indexes can stay in registers.
 #define UNROLLED _Pragma("GCC unroll 16")
 
 template <class T> struct Vectors;
@@ -60,7 +60,7 @@ template <class T> constexpr int64_t padded(int64_t count) {
     return (count + WIDTH<T> - 1) / WIDTH<T> * WIDTH<T>;
 }
 
-// Memory for numbers that begins where a vector may: a vector lies in one line of the cache.
+// Memory that begins with a line of the cache, so that no vector lies across two.
 template <class T> struct Aligned {
     using value_type = T;
     static constexpr std::align_val_t LINE{64};
@@ -99,7 +99,7 @@ template <class T, int... PLACES> inline Real<T> shuffled(Real<T> a, Real<T> b) 
 #endif
 }
 
-// Sums of pairs of lanes, HALF apart: of a where a lane's number lacks that bit, of b elsewhere.
+// Lane i is a[i] + a[i + HALF] where i & HALF is 0, and b[i] + b[i - HALF] elsewhere.
 template <class T, int HALF, int... LANES>
 inline Real<T> paired(Real<T> a, Real<T> b, std::integer_sequence<int, LANES...>) {
     return shuffled<T, (LANES & HALF ? WIDTH<T> + LANES : LANES)...>(a, b) +
@@ -108,8 +108,8 @@ inline Real<T> paired(Real<T> a, Real<T> b, std::integer_sequence<int, LANES...>
 
 // A vector of the sums of WIDTH vectors: its lane i is the sum of v[i]. Overwrites v.
 template <class T, int HALF = WIDTH<T> / 2> inline Real<T> sums(Real<T>* v) {
-    std::make_integer_sequence<int, WIDTH<T>> lanes;
-    UNROLLED for (int i = 0; i < HALF; ++i) v[i] = paired<T, HALF>(v[i], v[i + HALF], lanes);
+    std::make_integer_sequence<int, WIDTH<T>> numbers;
+    UNROLLED for (int i = 0; i < HALF; ++i) v[i] = paired<T, HALF>(v[i], v[i + HALF], numbers);
     if constexpr (HALF == 1) return v[0];
     else return sums<T, HALF / 2>(v);
 }
@@ -140,7 +140,8 @@ template <class T> struct Series {
 // each other, as those for one vector must.
 constexpr int SIDE = 4;
 
-// Calls act(i, n) for all vectors of `count` numbers: n vectors that begin with number i.
+// Calls act(i, n) for all vectors of `count` numbers: n vectors, a constant, that begin with number
+// i. The numbers fill their vectors.
 template <class T, class Act> inline void for_vectors(int64_t count, Act act) {
     int64_t i = 0;
     for (; i + SIDE * WIDTH<T> <= count; i += SIDE * WIDTH<T>)
@@ -149,7 +150,7 @@ template <class T, class Act> inline void for_vectors(int64_t count, Act act) {
 }
 
 // exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and the series of exp for r.
-// 0 where the result would be below normal numbers; above HIGHEST, as if x were that.
+// 0 below LOWEST; above HIGHEST, as if x were that.
 template <class T, int N> inline void exponential(Real<T> (&x)[N]) {
     using V = Vectors<T>;
     static constexpr Series<T> SERIES;
