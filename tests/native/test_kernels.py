@@ -143,6 +143,16 @@ def test_metrics_are_those_of_the_equations(system):
 
 
 @built
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("system", TRAINED)
+def test_a_weight_that_is_not_finite_makes_the_loss_so(system, value):
+    both = Both(system, SYSTEMS[system].defaults, "float32")
+    both.run.values[0] = value
+    assert not np.isfinite(both.run.metrics()["train_loss"])
+    assert not all(np.isfinite(array).all() for array in both.run.gradient().values())
+
+
+@built
 @pytest.mark.parametrize("system", PARAMETERS)
 def test_steps_are_those_of_the_equations(system):
     @settings(deadline=None, max_examples=8, derandomize=True)
