@@ -10,16 +10,18 @@ pytestmark = pytest.mark.slow
 KNOWN = {
     "only the more accurate half of runs kept": "blurred: the scorecard says that half of the "
     "planned runs are missing",
-    "initialisations: accuracies divided by 100": "no claim is about other initialisations: their "
-    "p-values are in a table that the scorecard does not read",
-    "higher dimensions: all are circles": "no claim is about more than two dimensions",
-    "weights: decay without effect": "blurred: the ratio is 1 for all seeds, and what is the same "
-    "for all has no interval, so that it decides nothing",
-    "weights: sums in the place of means": "claims about weights are ratios: a factor drops out",
-    "seed effects: accuracies shuffled": "the claim is undecided with true accuracies, too",
-    "causes confused": "the claim is undecided with the true ones, too",
-    "gains of spikes and of quiet steps swapped": "they do not differ, so that the claims deviate "
-    "before and after",
+    "accuracies divided by 100 in the experiment initialisations": "no claim is about other "
+    "initialisations: their p-values are in a table that the scorecard does not read",
+    "all embeddings of the experiment higher_dimensions are circles": "no "
+    "claim is about more than two dimensions",
+    "weight decay has no effect on the weights": "blurred: the ratio is 1 for all seeds, and what "
+    "is the same for all has no interval, so that it decides nothing",
+    "weights are sums instead of means": "claims about weights are ratios: a factor drops out",
+    "accuracies shuffled in the experiment seed_effects": "the claim is "
+    "undecided with true accuracies, too",
+    "the two causes of spikes swapped": "the claim is undecided with the true ones, too",
+    "amplification with and without spikes swapped": "they do not differ, so that the claims "
+    "deviate before and after",
     "the same gradient at all steps": "blurred: the ratio is 1 for all runs, which has no interval",
 }
 

@@ -95,10 +95,9 @@ class Chance(NamedTuple):
     def __str__(self) -> str:
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
-            f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all these "
-            "claims were true (and tests independent), chance alone would make at most "
-            f"{self.expected:.1f} differ or deviate on average, and {self.disagree} or more with "
-            f"probability at most {self.p:.2g}."
+            f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
+            f"were true and the tests independent, at most {self.expected:.1f} would be expected "
+            f"to, and {self.disagree} or more with a probability of at most {self.p:.2g}."
         )
 
 
