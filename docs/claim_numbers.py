@@ -111,7 +111,7 @@ def differences(study: str, collection: str) -> str:
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
             f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}. Values that agree: "
+            f"Our value: {story.measured(row)}. Within margin or threshold: "
             f"{_span(row['same_low'], row['same_high'])}."
             for row in shown
         ]

@@ -82,6 +82,24 @@ def _add(subparsers, name: str, text: str, function) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="URL",
+        help="where the results lie, if not on this machine: s3://bucket/results",
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where its first file lies, if this machine has the results elsewhere",
+    )
+
+
 def _add_study_commands(subparsers) -> None:
     text = "list experiments, points, runs, blocks and expected cost"
     _add(subparsers, "plan", text, commands.show_plan)
@@ -93,14 +111,22 @@ def _add_study_commands(subparsers) -> None:
     status.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
+    _add_source(status)
     text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)
     text = "print the scorecard: every published claim, our value and the verdict"
     _add(subparsers, "scorecard", text, commands.print_scorecard)
     text = "make tables, figures and pages from the runs finished so far"
-    _add(subparsers, "partial", text, commands.make_partial)
+    _add_source(_add(subparsers, "partial", text, commands.make_partial))
     text = "run all blocks of the study on this machine, also finished ones, and write their logs"
-    _add(subparsers, "run", text, commands.run_blocks).add_argument(
+    run = _add(subparsers, "run", text, commands.run_blocks)
+    _add_output(run)
+    run.add_argument(
+        "--checkpoints",
+        metavar="URL",
+        help="also keep checkpoints at this address, such as s3://bucket/checkpoints",
+    )
+    run.add_argument(
         "--device",
         choices=["auto", "cpu", "cuda"],
         default="auto",
@@ -116,6 +142,7 @@ def _add_target_commands(subparsers) -> None:
         ("explorer", "write the explorer page"),
     ):
         parser = _add(subparsers, name, text, commands.make_target)
+        _add_output(parser)
         parser.add_argument("--key", help="fail if the config or the code now gives another key")
         parser.add_argument(
             "--tables",

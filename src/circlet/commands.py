@@ -5,6 +5,7 @@ import json
 import logging
 import shlex
 import sys
+import tempfile
 import time
 import warnings
 from dataclasses import replace
@@ -14,7 +15,7 @@ import msgspec
 
 from circlet import build, errors, terminal
 from circlet.lazy_import import load
-from circlet.storage import files, progress
+from circlet.storage import files, progress, remote
 from circlet.study import planning, targets
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
@@ -31,7 +32,9 @@ def study_of(arguments: argparse.Namespace) -> Study:
     if arguments.study is None:
         return planning.plan_file(arguments.configfile)
     text = arguments.study
-    if text.endswith(".json"):
+    if not text.endswith(".json"):
+        text = planning.unpacked(text)
+    else:
         try:
             if not Path(text).is_file():
                 raise errors.ConfigError(f"--study: {text}: there is no such file")
@@ -63,11 +66,19 @@ def show_plan(arguments: argparse.Namespace) -> None:
 
 def show_status(arguments: argparse.Namespace) -> None:
     """Print the progress of the study; exit status 1 if verifying it finds damage."""
-    if arguments.watch:
+    if arguments.watch and arguments.source is None:
         watch = load("circlet.watch")
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
         return
-    text = terminal.status(study_of(arguments), arguments.verify)
+    study = study_of(arguments)
+    if arguments.source is None:
+        text = terminal.status(study, arguments.verify)
+    elif arguments.verify:
+        raise errors.ConfigError("--verify: with --from, use `circlet partial`, which copies logs")
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            remote.outline(arguments.source, Path(folder))
+            text = terminal.status(study.staged(Path(folder)))
     print(text)
     if arguments.verify and "\ndamaged: " in text:
         sys.exit(1)
@@ -81,6 +92,8 @@ def print_scorecard(arguments: argparse.Namespace) -> None:
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = study_of(arguments)
+    if arguments.output is not None:
+        study = study.placed(arguments.output, next(study.blocks).logs[0])
     job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
@@ -95,7 +108,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
         for block, stamp in before:
             if caught:
                 raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")
-            job.run_block(block, device, _Progress(block), caught, stamp)
+            job.run_block(block, device, _Progress(block), caught, stamp, arguments.checkpoints)
 
 
 class _Progress:
@@ -146,7 +159,11 @@ def make_target(arguments: argparse.Namespace) -> None:
         if any(len(pair) != 2 for pair in pairs):
             raise errors.ConfigError("--tables: must be pairs like runs=1a2b3c4d5e6f7a8b")
         study = replace(study, keys=dict(pairs))
-    target = _target(study, arguments.command, getattr(arguments, "name", ""))
+    name = getattr(arguments, "name", "")
+    target = _target(study, arguments.command, name)
+    if arguments.output is not None:
+        study = study.placed(arguments.output, target.outputs[0])
+        target = _target(study, arguments.command, name)
     if arguments.key not in (None, target.key):
         raise errors.LogError(
             f"{target.name}: the config or the code has changed since Snakemake planned it; "
@@ -216,6 +233,9 @@ def make_partial(arguments: argparse.Namespace) -> None:
     The command reads finished logs only, so it also works while a sweep runs.
     """
     whole = study_of(arguments)
+    if arguments.source is not None:
+        copied = remote.mirror(arguments.source, whole.results)
+        print(f"copied {copied} files of {arguments.source} to {whole.results}")
     states = progress.states(whole)
     done = [block for block, state in states if state == "done"]
     if not done:

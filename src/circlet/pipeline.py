@@ -22,7 +22,6 @@ from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
 from circlet.storage import files, locks, progress
-from circlet.storage.job_configs import JobConfigs
 from circlet.study import cost, limits, measured, planning, priorities, targets
 from circlet.study.blocks import Block
 from circlet.study.targets import Target
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
     from circlet.watch import Display
 
-# Linux allows 128 KiB for one argument, and a whole shell command is one.
-MAX_ARGUMENT = 100_000
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 
 
@@ -92,29 +89,32 @@ class Pipeline:
         whole = config is workflow.modifier_stack[0].globals["config"]
         self.files = list(workflow.configfiles) if whole else []
         self.name = str(self.files[-1]) if self.files else f"module {'.'.join(self.modules)}"
+        # Where Snakemake keeps the results, if not in a folder of this machine.
+        storage = workflow.storage_settings
+        self.storage = ""
+        if storage and storage.default_storage_provider:
+            self.storage = storage.default_storage_prefix or ""
         # In a cluster job another Snakemake reads the config and the code again, perhaps after an
         # edit. It must make what the submitting Snakemake has planned, so it gets that plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
-        storage = workflow.storage_settings
-        if storage and storage.default_storage_provider:
-            sys.exit(
-                f"error: {self.name}: --default-storage-provider "
-                f"{storage.default_storage_provider}: circlet writes to "
-                "local or shared folders only; leave this option out"
-            )
         try:
             # Results folder as rules name it: Snakemake adds the prefix of a module.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
             used: dict[str, Any] = {}
-            planned = None if self.outer else self._planned()
-            if planned is None:
+            planned = "" if self.outer else os.environ.get(self._variable("STUDY"), "")
+            if not planned:
                 used = self._given(config)
                 self.folder = Path(str(used.get("results")))
                 used = self._prefixed(used)
-            self.study = planning.decode(planned) if planned else planning.plan(used)
+            known = planned and planning.decode(planning.unpacked(planned))
+            self.study = known or planning.plan(used)
             self.targets = targets.ordered(self.study)
-            if self.outer:
+            # The study as it is now, for jobs that begin later.
+            self.frozen = self.study.whole_json
+            self.packed = planning.packed(self.frozen)
+            if self.outer and not self.storage:
                 progress.check_parents(self.study)
+            if self.outer:
                 limits.check_measured(self.study.points)
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
@@ -123,9 +123,6 @@ class Pipeline:
             if other != folder:
                 sys.exit(f"error: {self.name}: collections: {folder} and {other} of another module "
                          "have one name; rename one")  # fmt: skip
-        # The study as it is now, for jobs that begin later.
-        self.frozen = self.study.whole_json
-        self.job_configs = JobConfigs(self.study.results / "job_configs")
         # File with the study for commands such as `status`, if no config file has all of it.
         self.study_file = self.study.results / "study.json"
         self.is_in_file = bool(self.outer and self.files) and self._contents[-1] == used
@@ -169,13 +166,6 @@ class Pipeline:
         """Return the name of an environment variable of this module alone."""
         return re.sub(r"\W", "_", "_".join(["CIRCLET", name, *self.modules]), flags=re.ASCII)
 
-    def _planned(self) -> str | None:
-        """Return the study as planned for jobs, as JSON; None if `start` was not called."""
-        try:
-            return Path(os.environ.get(self._variable("STUDY"), "none")).read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-
     def _prepare_environment(self) -> None:
         """Set environment variables for jobs, and for Snakemakes that run in jobs."""
         study, keys, folder = map(self._variable, ("STUDY", "KEYS", "FOLDER"))
@@ -183,7 +173,7 @@ class Pipeline:
             os.environ[folder] = str(self.folder)
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
             os.environ["CIRCLET_COSTS"] = str(measured.folder())
-            os.environ[study] = str(self.job_configs.path(self.frozen))
+            os.environ[study] = self.packed
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
         if not self.has_display:
             os.environ.pop(progress.DISPLAYED, None)
@@ -216,8 +206,6 @@ class Pipeline:
         # ends with its process, so that the same command resumes.
         self.lock = locks.lock(self.study.results)
         try:
-            self.job_configs.remove_old()
-            self.job_configs.written(self.frozen)
             if not self.is_in_file:
                 files.write_text(self.study_file, self.frozen)
         except CircletError as error:
@@ -229,7 +217,7 @@ class Pipeline:
         self._end_display()
         report = self.study.results / "report.html"
         if not self.modules and report in self.wanted:
-            print(f"report: {report}", file=sys.stderr)
+            print(f"report: {self._address(report)}", file=sys.stderr)
         notify.run(self.study, self.name, "success", "")
 
     def explain(self) -> None:
@@ -237,18 +225,25 @@ class Pipeline:
         self._end_display()
         whose = f"\n{self.name}:" if self.modules else ""
         which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
+        if self.storage:
+            which = (*which, "--from", self._address(self.study.results))
         partial = shlex.join(["python", "-m", "circlet", "partial", *map(str, which)])
         if self.workflow.overwrite_workdir:
             partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
-        text = terminal.failures(self.study, partial)
+        text = terminal.failures(self.study, partial, is_elsewhere=bool(self.storage))
         print(whose + text, file=sys.stderr)
         notify.run(self.study, self.name, "failure", text)
+
+    def _address(self, path: Path) -> str:
+        """Return where a file or folder of the results lies."""
+        return f"{self.storage.rstrip('/')}/{path}" if self.storage else str(path)
 
     @property
     def has_display(self) -> bool:
         """Whether progress is displayed during the run."""
         settings = self.workflow.execution_settings
-        return not (self.modules or self.workflow.touch or (settings and settings.no_hooks))
+        unseen = self.modules or self.storage or self.workflow.touch
+        return not (unseen or (settings and settings.no_hooks))
 
     def displayed(self, jobs: Mapping[str, int]) -> "Display":
         """Start the display of the part of the study that this Snakemake makes."""
@@ -297,13 +292,6 @@ class Pipeline:
         """Return the keys of the tables that a target reads."""
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
 
-    def argument(self, text: str) -> str:
-        """Return a study as an argument: its JSON, or if that is too long a file with it."""
-        if len(text) <= MAX_ARGUMENT:
-            return text
-        configs = self.job_configs
-        return str(configs.path(text) if self.workflow.dryrun else configs.written(text))
-
     def memory(self, megabytes: float, attempt: int) -> float:
         """Return the memory (MB) that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
@@ -320,6 +308,12 @@ class Pipeline:
         folders = self.study.folders
         return f"--collections {shlex.join(folders)}" if folders else ""
 
+    @property
+    def checkpoints(self) -> str:
+        """Command-line option with the address of checkpoints; empty without one."""
+        url = self.study.checkpoints
+        return f"--checkpoints {shlex.quote(f'{url}/{self.study.config.results}')}" if url else ""
+
     def place(self, path: Path) -> Path:
         """Return a path in the results as rules name it: without the prefix of a module."""
         return self.folder / path.relative_to(self.study.results)
@@ -335,7 +329,7 @@ class Pipeline:
 
     def block_study(self, wildcards: Any) -> str:
         """Return the argument for the study that is just the block of a job."""
-        return self.argument(self.block(wildcards).study)
+        return planning.packed(self.block(wildcards).study)
 
     def gpus(self, wildcards: Any) -> int:
         """Return the number of GPUs that a job requests."""

@@ -212,11 +212,15 @@ def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
             yield f"no parent: {counts['no_parent']} {of} had no finished run to start from"
 
 
-def failures(study: Study, partial: str, most: int = 20) -> str:
+def failures(study: Study, partial: str, most: int = 20, is_elsewhere: bool = False) -> str:
     """Return what failed in a run of the study that ended early, and what to do.
 
-    ``partial`` is the command that makes tables and report of the finished runs.
+    ``partial`` is the command that makes tables and report of the finished runs. If the results
+    are elsewhere, Snakemake's own messages say what failed.
     """
+    then_partial = f"Tables and report of the runs done so far: {partial}"
+    if is_elsewhere:
+        return f"\nRerun the command: it resumes from here.\n{then_partial}"
     states = progress.states(study)
     failed = list(progress.failures(study, states))
     started = (block for block, state in states if state == "started")
@@ -235,7 +239,7 @@ def failures(study: Study, partial: str, most: int = 20) -> str:
         [
             *lines,
             f"{then} the command: it resumes from here.",
-            f"Tables and report of the runs done so far: {partial}",
+            then_partial,
         ]
     )
 

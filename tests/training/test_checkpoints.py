@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import pickle
+import shutil
 import signal
 from pathlib import Path
 
@@ -245,3 +246,26 @@ def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypa
 
     job.run_block(block, "cpu", other)
     assert logs(block) == undisturbed
+
+
+def test_a_block_resumes_on_another_machine_from_the_address(undisturbed, tmp_path, engine):
+    """The folder of results is lost with the machine; the address is not."""
+    address = (tmp_path / "kept").as_uri()
+    block = block_of(tmp_path / "first")
+    stop = After(20)
+    with pytest.raises(Interrupted):
+        job.run_block(block, "cpu", stop, stop.caught, address=address)
+    shutil.rmtree(tmp_path / "first")
+    block = block_of(tmp_path / "second")
+    job.run_block(block, "cpu", address=address)
+    assert parquet.footer(block.log("runs"))["interruptions"] == 1
+    assert logs(block) == undisturbed
+    assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+
+
+def test_an_address_that_cannot_be_reached_stops_no_run(tmp_path, caplog):
+    block, stop = block_of(tmp_path), After(20)
+    with caplog.at_level("INFO"), pytest.raises(Interrupted, match="saved"):
+        job.run_block(block, "cpu", stop, stop.caught, address="what://is/this")
+    assert "checkpoint: what://is/this" in caplog.text
+    assert block.checkpoint.exists()

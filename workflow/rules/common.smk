@@ -15,7 +15,7 @@ if INSTALLED != VERSION:
 
 from circlet import pipeline
 from circlet.study.blocks import JOB_LOG, LOG
-from circlet.study import contributions, cost
+from circlet.study import contributions, cost, planning
 
 if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
     pipeline.checked("config/config.yaml")  # before Snakemake reads it

@@ -33,12 +33,12 @@ for figure in FIGURES:
             collections=COLLECTIONS,
         params:
             name=figure.name,
-            study=lambda wildcards, figure=figure: PLAN.argument(figure.study.json),
+            study=lambda wildcards, figure=figure: planning.packed(figure.study.json),
             key=PLAN.key(figure),
             tables=PLAN.table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"
 
 
 rule figures:
@@ -74,9 +74,9 @@ for page in PLAN.of_kind("pages"):
             collections=COLLECTIONS,
         params:
             name=page.name,
-            study=lambda wildcards, page=page: PLAN.argument(page.study.json),
+            study=lambda wildcards, page=page: planning.packed(page.study.json),
             key=PLAN.key(page),
             tables=PLAN.table_keys(page),
         shell:
             "python -m circlet {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"

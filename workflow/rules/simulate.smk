@@ -28,15 +28,21 @@ for system in STUDY.systems:
             runtime=lambda wildcards, attempt: PLAN.runtime(
                 cost.minutes(PLAN.block(wildcards)), attempt
             ),
-            gpu=PLAN.gpus,
+            # Only where it is needed: Kubernetes and AWS Batch, which names it _gpus, refuse 0.
+            gpu=lambda wildcards: PLAN.gpus(wildcards) or None,
+            gpu_manufacturer=lambda wildcards: (
+                "nvidia" if PLAN.gpus(wildcards) else None
+            ),
+            _gpus=lambda wildcards: PLAN.gpus(wildcards) or None,
             collections=COLLECTIONS,
+            checkpoints=PLAN.checkpoints,
             device=lambda wildcards: "cuda" if PLAN.gpus(wildcards) else "cpu",
         params:
             study=PLAN.block_study,
             version=lambda wildcards: PLAN.block(wildcards).point.version,
         shell:
             # Sets of texts have the same order in every process.
-            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} {resources.collections} --device {resources.device} --log {log:q}"
+            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} --output {output[0]:q} {resources.collections} {resources.checkpoints} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

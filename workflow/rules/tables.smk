@@ -24,12 +24,12 @@ for table in TABLES:
             collections=COLLECTIONS,
         params:
             name=table.name,
-            study=lambda wildcards, table=table: PLAN.argument(table.study.json),
+            study=lambda wildcards, table=table: planning.packed(table.study.json),
             key=PLAN.key(table),
             tables=PLAN.table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"
 
 
 rule tables:

@@ -96,8 +96,8 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true and the tests independent, at most {self.expected:.1f} would be expected "
-            f"to, and {self.disagree} or more with a probability of at most {self.p:.2g}."
+            f"were true and the tests independent, we would expect at most {self.expected:.1f} "
+            f"such tests; the probability of {self.disagree} or more would be at most {self.p:.2g}."
         )
 
 

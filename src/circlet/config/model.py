@@ -130,6 +130,14 @@ class Config(Keys, frozen=True, kw_only=True):
             "input lists failures."
         ),
     ] = None
+    checkpoints: Annotated[
+        Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$(?!\n)", max_length=1000)] | None,
+        Meta(
+            description="An address, such as `s3://bucket/checkpoints`, where jobs also keep their "
+            "checkpoints and final states, for machines whose disk is lost with the job. It can "
+            "stand in a profile: `config: [checkpoints=s3://bucket/checkpoints]`."
+        ),
+    ] = None
     figures: Annotated[
         Annotated[
             list[

@@ -5,16 +5,19 @@ pandas, or polars or Arrow on request.
 """
 
 import operator
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from circlet.errors import ConfigError, LogError, unknown
-from circlet.storage import parquet
+from circlet.storage import parquet, remote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,20 +38,32 @@ class Results:
     """Tables and logs that a study has written into a folder so far."""
 
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
-        self.folder = Path(folder)
         self.engine = _checked(engine)
+        self.place = str(folder)
+        self._elsewhere: dict[str, dict[str, Any]] = {}  # files that are not on this machine
+        if remote.is_elsewhere(folder):
+            self.folder = Path(tempfile.mkdtemp(prefix="circlet-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+            self._remote = remote.Remote(str(folder))
+            self._elsewhere = self._remote.listing()
+            if not any(name.startswith(("logs/", "tables/")) for name in self._elsewhere):
+                raise LogError(
+                    f"{folder}: has no logs and no tables; give the `results` of a study"
+                )
+            return
+        self.folder = Path(folder)
         if not self.folder.is_dir():
             raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
         if not any((self.folder / name).is_dir() for name in ("logs", "tables")):
             raise LogError(f"{folder}: has no logs and no tables; give the `results` of a study")
 
     def __repr__(self) -> str:
-        return f"<circlet results in {self.folder}: {len(self.tables)} tables, logs {self.logs}>"
+        return f"<circlet results in {self.place}: {len(self.tables)} tables, logs {self.logs}>"
 
     @property
     def tables(self) -> list[str]:
         """Names of the existing tables."""
-        return sorted(path.stem for path in (self.folder / "tables").glob("[!.]*.parquet"))
+        return sorted(path.stem for path in self._glob("tables/[!.]*.parquet"))
 
     @property
     def logs(self) -> list[str]:
@@ -66,9 +81,10 @@ class Results:
         """Return a table; raises LogError if there is none with this name."""
         if name not in (names := self.tables):
             if name in self.logs:
-                raise LogError(f"{self.folder}: {name!r} is a log: write log({name!r})")
-            raise LogError(f"{self.folder}: {unknown('table', name, names)}")
-        return self._frame(parquet.read(self.folder / "tables" / f"{name}.parquet"), engine)
+                raise LogError(f"{self.place}: {name!r} is a log: write log({name!r})")
+            raise LogError(f"{self.place}: {unknown('table', name, names)}")
+        path = self._local(self.folder / "tables" / f"{name}.parquet")
+        return self._frame(parquet.read(path), engine)
 
     def log(
         self,
@@ -95,11 +111,11 @@ class Results:
         """
         if kind not in (available := self.logs):
             if kind in self.tables:
-                raise LogError(f"{self.folder}: {kind!r} is a table: write table({kind!r})")
-            raise LogError(f"{self.folder}: {unknown('log', kind, available)}")
+                raise LogError(f"{self.place}: {kind!r} is a table: write table({kind!r})")
+            raise LogError(f"{self.place}: {unknown('log', kind, available)}")
         for name in () if experiment is None else _listed(experiment):
             if name not in (available := self.experiments):
-                raise LogError(f"{self.folder}: {unknown('experiment', name, available)}")
+                raise LogError(f"{self.place}: {unknown('experiment', name, available)}")
         conditions = {name: _listed(value) for name, value in parameters.items()}
         files = self._files(kind, None if experiment is None else _listed(experiment))
         columns = {name for _, keys in files for name in keys}
@@ -115,20 +131,42 @@ class Results:
         if not chosen:
             values_there = "".join(f"; {name} is {_values(files, name)}" for name in conditions)
             asked = _said(experiment, parameters)
-            raise LogError(f"{self.folder}: no log {kind!r} is of {asked}{values_there}")
+            raise LogError(f"{self.place}: no log {kind!r} is of {asked}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         names = [name for name in _names(chosen) if name not in _FIRST]
+        for file in chosen:
+            self._local(file.path)
         parts = [_read(file, names, kept) for file in chosen]
         whole = pa.concat_tables(parts, promote_options="permissive")
         if kept and not len(whole):
             requested = ", ".join(f"{name} {list(values)}"[:80] for name, values in kept.items())
-            raise LogError(f"{self.folder}: no row of the log {kind!r} has {requested}")
+            raise LogError(f"{self.place}: no row of the log {kind!r} has {requested}")
         return self._frame(whole, engine)
 
     def _paths(self, kind: str) -> list[Path]:
         """Return the logs of a kind, in the order of their names."""
-        return sorted((self.folder / "logs").glob(f"*/*/seeds_*/{kind}.parquet"))
+        return sorted(self._glob(f"logs/*/*/seeds_*/{kind}.parquet"))
+
+    def _glob(self, pattern: str) -> Iterable[Path]:
+        if not self._elsewhere:
+            return self.folder.glob(pattern)
+        names = (PurePosixPath(name) for name in self._elsewhere)
+        depth = pattern.count("/") + 1
+        return [self.folder / n for n in names if len(n.parts) == depth and n.match(pattern)]
+
+    def _local(self, path: Path) -> Path:
+        """Return a path after its file was copied to this machine."""
+        if self._elsewhere and not path.exists():
+            self._remote.fetch(path.relative_to(self.folder).as_posix(), path)
+        return path
+
+    def _written(self, path: Path) -> float:
+        """Return when a file was written (s)."""
+        if not self._elsewhere:
+            return path.stat().st_mtime
+        name = path.relative_to(self.folder).as_posix()
+        return remote.modified(self._elsewhere[name]) or 0.0
 
     def _files(self, kind: str, experiments: list[str] | None = None) -> list[_File]:
         """Return the logs of a kind with their keys.
@@ -137,7 +175,7 @@ class Results:
         """
         files: list[_File] = []
         taken: dict[Path, list[range]] = {}
-        newest = sorted(self._paths(kind), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        newest = sorted(self._paths(kind), key=self._written, reverse=True)
         for path in newest:
             if experiments is not None and path.parents[2].name not in experiments:
                 continue
@@ -157,7 +195,7 @@ class Results:
         """Return the keys of a log's runs, read from the first requested log of each block."""
         block = path.parent
         if block not in self._known:
-            keys = parquet.footer(path).get("keys")
+            keys = parquet.footer(self._local(path)).get("keys")
             if keys is None:
                 raise LogError(
                     f"{path}: was made by an early version, which did not record its runs"
@@ -182,8 +220,9 @@ _FIRST = ("experiment", "system", "point")
 def load(folder: str | Path, engine: Engine = "pandas") -> Results:
     """Return the results of a study by its folder: ``circlet.load("results").table("outcomes")``.
 
-    Frames are those of ``engine``: pandas, polars or arrow. Raises LogError if there is no such
-    folder.
+    The folder may be a ``.zip`` file, or an address such as ``s3://bucket/results`` or
+    ``hf://datasets/group/study``: then each file is copied when it is first read. Frames are those
+    of ``engine``: pandas, polars or arrow. Raises LogError if there is no such folder.
     """
     return Results(folder, engine)
 

@@ -45,12 +45,14 @@ class Study:
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made
     keys: Mapping[str, str] = field(default_factory=dict)  # of tables, by name; readers check them
     notify: str | None = None  # the command to run at its end
+    checkpoints: str | None = None  # the address where jobs also keep their checkpoints
     is_checked: bool = False  # whether a plan has checked it
+    root: Path | None = None  # where this machine has the folder of results, if elsewhere
 
     @property
     def results(self) -> Path:
         """Folder of all files that it writes."""
-        return Path(self.config.results)
+        return self.root or Path(self.config.results)
 
     @property
     def reproduce(self) -> dict[str, str]:
@@ -202,6 +204,20 @@ class Study:
         return replace(
             self, config=structs.replace(self.config, results=str(results)), folder=results
         )
+
+    def placed(self, output: Path, first: Path) -> "Study":
+        """Return the study as a job has it on a machine that stages its files in another folder.
+
+        ``output`` is where the machine has the file that the study calls ``first``.
+        """
+        depth = len(first.relative_to(self.results).parts)
+        if output.parts[-depth:] != first.parts[-depth:]:
+            raise ConfigError(f"--output: {output} is not the place of {first}")
+        return self.staged(Path(*output.parts[:-depth]))
+
+    def staged(self, root: Path) -> "Study":
+        """Return the study with its files in another folder; its config and keys stay."""
+        return replace(self, root=root, folder=root)
 
     @cached_property
     def _sorted(self) -> Config:

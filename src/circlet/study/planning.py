@@ -1,5 +1,8 @@
 """Make a study from a config: with checks for a plan, without them for jobs of a checked plan."""
 
+import base64
+import binascii
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,9 @@ from circlet.config.model import Config
 from circlet.errors import ConfigError, unknown
 from circlet.study import checks, declared_systems, limits, own_collections, registry, validation
 from circlet.study.plan import Study, resolved
+
+# Linux allows 128 KiB for one argument, and a whole shell command is one.
+MAX_ARGUMENT = 100_000
 
 
 def plan(config: dict[str, Any]) -> Study:
@@ -48,6 +54,29 @@ def decode(text: str, collections: Sequence[str] = ()) -> Study:
     return _study(config, is_checked=True)
 
 
+def packed(text: str) -> str:
+    """Return a study's JSON as one argument or environment variable, compressed if it is long."""
+    if len(text.encode()) <= MAX_ARGUMENT:
+        return text
+    short = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    if len(short) > MAX_ARGUMENT:
+        raise ConfigError(
+            f"is too long for a job: {len(short)} bytes when compressed, of {MAX_ARGUMENT}; "
+            "list fewer steps, cases or seeds one by one"
+        )
+    return short
+
+
+def unpacked(text: str) -> str:
+    """Return the JSON of a study as `packed` returns it; raises ConfigError if it is neither."""
+    if text.lstrip().startswith("{"):
+        return text
+    try:
+        return zlib.decompress(base64.b64decode(text, validate=True)).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        raise ConfigError("is neither JSON nor a packed study") from None
+
+
 def _study(config: Config, is_checked: bool) -> Study:
     """Return the study of a config with the defaults of its systems.
 
@@ -61,9 +90,17 @@ def _study(config: Config, is_checked: bool) -> Study:
             if experiment.system not in systems:
                 message = unknown("system", experiment.system, sorted(systems))
                 raise ConfigError(f"{where}.system: {message}")
-    notify = config.notify  # no result depends on it
-    config = resolved(structs.replace(config, collections=[], notify=None), systems)
+    notify, checkpoints = config.notify, config.checkpoints  # no result depends on them
+    bare = structs.replace(config, collections=[], notify=None, checkpoints=None)
+    config = resolved(bare, systems)
     if not is_checked:
         for where, experiment in config.located:
             validation.check_experiment(where, experiment, systems)
-    return Study(config, collections, Path(config.results), notify=notify, is_checked=is_checked)
+    return Study(
+        config,
+        collections,
+        Path(config.results),
+        notify=notify,
+        checkpoints=checkpoints,
+        is_checked=is_checked,
+    )

@@ -11,12 +11,12 @@ import pickle
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from circlet.errors import Interrupted, LogError, lacks_memory
-from circlet.storage import files
+from circlet.errors import CircletError, Interrupted, LogError, lacks_memory
+from circlet.storage import files, remote
 
 log = logging.getLogger("circlet")
 
@@ -55,16 +55,19 @@ class Checkpoint:
     minutes apart; so a short block writes none, and a killed one loses at most half of its work
     beyond the first ten seconds. ``made_by`` has the settings, code and versions: a checkpoint that
     was made with others is ignored. ``caught`` are signals that have arrived, from ``deferred``.
+    ``address`` is a folder elsewhere that also gets the file, for when this machine's disk is lost.
     """
 
-    def __init__(self, path: Path, made_by: str, caught: Sequence[int]):
-        self.path, self.made_by, self.caught = path, made_by, caught
+    def __init__(self, path: Path, made_by: str, caught: Sequence[int], address: str | None = None):
+        self.path, self.made_by, self.caught, self.address = path, made_by, caught, address
         self.started = time.monotonic()
         self.next = self.started + FIRST
         self.interruptions = 0  # how often the block was restarted before
 
     def load(self) -> list[dict[str, Any]]:
         """Return the saved states of the groups; none if this code has made no checkpoint."""
+        if not self.path.exists():
+            self._elsewhere(lambda folder: folder.fetch_if_there(self.path.name, self.path))
         try:
             content = memoryview(self.path.read_bytes())
         except FileNotFoundError:
@@ -122,6 +125,8 @@ class Checkpoint:
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)
+        else:
+            self._elsewhere(lambda folder: folder.put(self.path, self.path.name))
         now = time.monotonic()
         self.next = now + min(now - self.started, MOST)
         if self.caught:
@@ -131,6 +136,15 @@ class Checkpoint:
         """Remove the file, once the block is done."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
+        self._elsewhere(lambda folder: folder.remove(self.path.name))
+
+    def _elsewhere(self, act: Callable[[remote.Remote], None]) -> None:
+        """Do something with the folder elsewhere, if there is one; an error is only logged."""
+        if self.address:
+            try:
+                act(remote.Remote(self.address))
+            except CircletError as error:
+                log.info("checkpoint: %s", error)
 
 
 @contextlib.contextmanager

@@ -40,6 +40,7 @@ def run_block(
     progress: Progress | None = None,
     caught: Sequence[int] = (),
     before: Stamp | None = None,
+    address: str | None = None,
 ) -> None:
     """Run a block, from its checkpoint if there is one, and write its logs.
 
@@ -47,14 +48,15 @@ def run_block(
     is left to do. The log ``runs`` is written last, so that a block with this log is complete.
     Raises CircletError on too little memory or a full disk, and Interrupted, with a checkpoint
     saved, when a signal is in ``caught``. ``before`` is the block's ``stamp`` when this process
-    began, if the process has waited for something else since.
+    began, if the process has waited for something else since. Checkpoints and final states are kept
+    at an ``address``, too, if one is given.
     """
     before = before or stamp(block)
     with locks.block_lock(block, caught):
         if stamp(block) != before and _is_done(block):
             log.info("%s: done by another process meanwhile", "/".join(block.key))
         else:
-            _run_block(block, device, progress, caught)
+            _run_block(block, device, progress, caught, address)
 
 
 def stamp(block: Block) -> Stamp:
@@ -79,7 +81,13 @@ def _is_done(block: Block) -> bool:
         return False
 
 
-def _run_block(block: Block, device: str, progress: Progress | None, caught: Sequence[int]) -> None:
+def _run_block(
+    block: Block,
+    device: str,
+    progress: Progress | None,
+    caught: Sequence[int],
+    address: str | None,
+) -> None:
     settle()
     point, started = block.point, time.perf_counter()
     parents = parent_ends(block)
@@ -90,10 +98,12 @@ def _run_block(block: Block, device: str, progress: Progress | None, caught: Seq
         "code": fingerprint.of_system(point.system),
         "device": device.partition(":")[0],
     }
-    checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught)
+    folder = f"{address}/{'/'.join(block.key)}" if address else None
+    checkpoint = Checkpoint(block.checkpoint, _fingerprint(made_by, parents), caught, folder)
     # The final state of shorter runs, or of runs that logged more.
     of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
-    end = Checkpoint(block.state, _fingerprint(made_by | {"spec": of_any_length}, parents), ())
+    end_made_by = _fingerprint(made_by | {"spec": of_any_length}, parents)
+    end = Checkpoint(block.state, end_made_by, (), folder)
     keeps, began = point.settings.keep_state, list[dict[str, Any]]()
 
     def after(done: int, steps: int, groups: list[Group]) -> None:

@@ -1,4 +1,4 @@
-"""Table ``explorer_runs``: outcome of each run in one word, and what the explorer shows of it.
+"""Table ``explorer_runs``: result of each run, such as circle, and what the explorer shows of it.
 
 A collection names the outcomes of its runs in ``run_list.py``. The function ``runs(study)`` there
 returns a frame, made from its ``TABLES``, with a row per finished run and the columns ``run_id``,

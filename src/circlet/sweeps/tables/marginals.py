@@ -1,4 +1,4 @@
-"""Table ``marginals``: each outcome at each value of a parameter, averaged over the others.
+"""Table ``marginals``: each outcome per value of a parameter, averaged over other parameters.
 
 A bin is a value of the parameter or, for numbers with more than twelve values, an eighth of the
 runs. Estimates are those of ``outcome_summary``, over all runs in a bin; their intervals assume

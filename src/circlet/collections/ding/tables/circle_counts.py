@@ -1,4 +1,4 @@
-"""Table ``circle_counts``: final number of circles and initial circularity of each run."""
+"""Table ``circle_counts``: final number of circles and circularity at step 0, per run."""
 
 import pandas as pd
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Table ``constructed_rates``: survival of two constructed frequencies, per ratio (figure 6).
+"""Table ``constructed_rates``: survival of two constructed frequencies, by signal ratio (figure 6).
 
 The two drawn frequencies are those with the largest signals at step 0. At a ratio of 1 neither is
 stronger, so they are ordered by frequency.

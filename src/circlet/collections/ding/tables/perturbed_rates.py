@@ -1,4 +1,4 @@
-"""Table ``perturbed_rates``: survival rate of a scaled frequency, per factor (figure 6)."""
+"""Table ``perturbed_rates``: survival of a frequency with scaled signal, by factor (figure 6)."""
 
 from collections.abc import Iterator
 

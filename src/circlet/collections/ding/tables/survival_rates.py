@@ -1,4 +1,4 @@
-"""Table ``survival_rates``: survival rate of each frequency of each initial embedding (figure 6).
+"""Table ``survival_rates``: share of runs where a frequency survives, per embedding (figure 6).
 
 A rate is over the runs that share an embedding and differ in network and split; survival is by rule
 A.

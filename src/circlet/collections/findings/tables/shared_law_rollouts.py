@@ -1,4 +1,4 @@
-"""Table ``shared_law_rollouts``: survivors that a law predicts, per step that it starts from.
+"""Table ``shared_law_rollouts``: survivors that a law predicts from each starting step.
 
 The laws of successive windows are chained, starting from signals of runs that they were not fitted
 to. For comparison, `order` predicts that the strongest frequencies of that step survive; it knows

@@ -7,10 +7,10 @@ both particles of P the force
     same class:       g_a u/|u|    + f_a [x_P . x_Q > 0] x_Q/|x_Q|
     different class: -g_r u/|u|^2  - f_a [x_P . x_Q > 0] x_Q/|x_Q|
 
-where the class is (i + j) mod p; i = j gets it twice. Couples of different class are weighted
+where the class is (i + j) mod p (i = j acts twice). Couples of different class are weighted
 down so that both kinds weigh the same in total (1/18 at p = 17). A step moves the particles along
 the total force and restores zero mean and constant standard deviation. The paper leaves the step
-where the class is (i + j) mod p; if i = j it acts twice. Couples of different class are weighted
+size, the standard deviation and the meaning of "constant variance" open; the defaults are the
 ones that reproduce its table 2 (docs/re_musat.md, "What the paper leaves open").
 """
 

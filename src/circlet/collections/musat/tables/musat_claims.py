@@ -1,4 +1,4 @@
-"""Table ``musat_claims``: our values for Mușat's verbal claims.
+"""Table ``musat_claims``: our values for the claims that Mușat makes in words.
 
 ``claims.csv`` has the thresholds between which they must lie. Intervals are at 95 %. Only the
 paper's own values of weight decay and f_a count, whatever else the study sweeps.

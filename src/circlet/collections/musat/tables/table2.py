@@ -1,4 +1,4 @@
-"""Table ``table2``: structures of the particles at each f_a (Mușat, table 2)."""
+"""Table ``table2``: structures of the particle model at each alignment force f_a (table 2)."""
 
 import pandas as pd
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Table ``transfers``: runs that start from another run's final weights, and that run."""
+"""Table ``transfers``: runs that start from another run's final weights, and their parent runs."""
 
 from collections.abc import Iterator
 

@@ -1,0 +1,85 @@
+"""Results and checkpoints elsewhere: an archive, and a folder reached by its address."""
+
+import shutil
+
+import pandas as pd
+import pytest
+from conftest import config, make_tables, run_blocks
+
+import circlet
+from circlet.cli import main
+from circlet.errors import ConfigError, LogError
+from circlet.storage import remote
+from circlet.study import planning
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A finished study with one table."""
+    made = planning.plan(config(tmp_path_factory.mktemp("there")))
+    make_tables(run_blocks(made), "runs")
+    return made
+
+
+@pytest.fixture(params=["file", "archive", "archive of a folder"])
+def place(request, study, tmp_path):
+    """Where the results of the study lie."""
+    if request.param == "file":
+        return study.results.as_uri()
+    above = study.results.parent if request.param == "archive of a folder" else study.results
+    base = study.results.name if request.param == "archive of a folder" else None
+    return shutil.make_archive(tmp_path / "study", "zip", above, base)
+
+
+def test_tables_and_logs_elsewhere_are_those_of_the_folder(study, place):
+    here, there = circlet.load(study.results), circlet.load(place)
+    assert there.tables == here.tables == ["runs"]
+    assert there.logs == here.logs
+    pd.testing.assert_frame_equal(there.table("runs"), here.table("runs"))
+    pd.testing.assert_frame_equal(there.log("curves", steps=5), here.log("curves", steps=5))
+    assert place in repr(there)
+
+
+def test_a_file_is_copied_only_when_it_is_read(study):
+    there = circlet.load(study.results.as_uri())
+    assert not list(there.folder.rglob("*.parquet"))
+    there.table("runs")
+    assert [path.name for path in there.folder.rglob("*.parquet")] == ["runs.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "text"),
+    [
+        ("file:///nowhere", LogError, "has no logs and no tables"),
+        ("nowhere.zip", LogError, "nowhere.zip: there is no such file"),
+        ("what://is/this", ConfigError, "what://is/this: Protocol not known"),
+    ],
+)
+def test_a_place_without_results(place, kind, text):
+    with pytest.raises(kind, match=text):
+        circlet.load(place)
+
+
+def test_status_and_partial_read_results_elsewhere(study, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(study.whole_json.replace(str(study.results), "results"))
+    options = ["--configfile", "mine.yaml", "--from", study.results.as_uri()]
+    main(["status", *options])
+    assert capsys.readouterr().out.splitlines()[-2].split()[:3] == ["total", "2", "2"]
+    assert not (tmp_path / "results").exists()
+    main(["partial", *options])
+    assert "partial: 2 of 2 runs" in capsys.readouterr().out
+    assert (tmp_path / "results/partial/report.html").exists()
+    assert remote.mirror(study.results.as_uri(), tmp_path / "results") == 0
+    with pytest.raises(SystemExit):
+        main(["status", "--verify", *options])
+
+
+def test_a_changed_log_is_copied_again(study, tmp_path):
+    source = shutil.copytree(study.results, tmp_path / "source")
+    folder = tmp_path / "copy"
+    copied = remote.mirror(source.as_uri(), folder)
+    assert copied == len([p for p in source.rglob("logs/**/*") if p.is_file()])
+    [log] = source.rglob("curves.parquet")
+    log.write_bytes(log.read_bytes() + b"more")
+    assert remote.mirror(source.as_uri(), folder) == 1
