@@ -8,7 +8,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --timeout 1800
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 JAVASCRIPT := tests/pages/javascript
 
-.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu clean
+.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu wheel clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -72,7 +72,7 @@ audit: $(VENV)/installed
 	$(BIN)/python docs/render.py --check
 
 # Killed sweeps, studies of 100 000 runs, 1000 mutated configs. Takes minutes.
-test-slow: $(VENV)/with-dev
+test-slow: $(VENV)/with-dev $(VENV)/with-clouds
 	$(PYTEST) -m slow $(SIDE_BY_SIDE)
 
 # Starts a real SLURM with two nodes and stops it afterwards. Needs root on Debian.
@@ -93,6 +93,11 @@ test-browser: $(VENV)/with-dev $(VENV)/with-browser
 	npm --prefix $(EXPLORER) ci --silent
 	npm --prefix $(EXPLORER) run --silent check
 	$(PYTEST) -m browser $(SIDE_BY_SIDE)
+
+# A wheel with the kernels, in dist/.
+wheel: $(VENV)/installed
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls dist
 
 clean:
 	rm -rf $(VENV)

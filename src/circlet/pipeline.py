@@ -296,6 +296,8 @@ class Pipeline:
         """Return the memory (MB) that a job requests: doubled at each further try."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
         needed = megabytes + (0 if self.workflow.local_exec else 500)
+        # AWS Batch takes whole GiB only: its plugin replaces any other number by the least one.
+        needed = math.ceil(needed / 1024) * 1024 if self.storage else needed
         return needed * 2 ** (attempt - 1)
 
     def runtime(self, minutes: float, attempt: int) -> float:

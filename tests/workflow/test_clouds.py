@@ -1,0 +1,130 @@
+"""Profiles for machines elsewhere: their jobs run here, without the submitter's files."""
+
+import base64
+import os
+from pathlib import Path
+
+import clouds
+import pytest
+
+from circlet import compare
+from circlet.storage import remote
+from circlet.study import planning
+
+boto3, s3fs, moto = map(pytest.importorskip, ("boto3", "s3fs", "moto.server"))
+
+pytestmark = pytest.mark.slow
+CONFIG = """\
+results: results/far
+experiments:
+  e:
+    system: constant_attention
+    sweep: {weight_decay: [0, 1]}
+    steps: 50
+    block: 5
+    seeds: {count: 5}
+"""
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """A local server with an empty bucket, found by environment variables."""
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for name, value in (("ACCESS_KEY_ID", "me"), ("SECRET_ACCESS_KEY", "secret"),
+                        ("DEFAULT_REGION", "us-east-1"),
+                        ("ENDPOINT_URL", f"http://{host}:{port}")):  # fmt: skip
+        monkeypatch.setenv(f"AWS_{name}", value)
+    boto3.client("s3").create_bucket(Bucket="bucket")
+    s3fs.S3FileSystem.clear_instance_cache()  # of an earlier server
+    yield "s3://bucket/far"
+    server.stop()
+
+
+def copied(url, folder):
+    """Copy all files of a folder elsewhere."""
+    there = remote.Remote(url)
+    for name in there.listing():
+        there.fetch(name, folder / name)
+    return folder
+
+
+def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, finished):
+    """Its tables equal those of a local run; then nothing is left to do, and nothing is local.
+
+    A table may differ by rounding: products of matrices depend on where the memory begins.
+    """
+    prefix = f"{empty_project.folder}/far"
+    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", prefix]
+    storage += ["--shared-fs-usage", "none"]
+    empty_project.snakemake(*storage)
+    text, equal = compare.folders(
+        finished.folder / "results/smoke", Path(prefix) / "results/smoke", 1e-12, []
+    )
+    assert equal, text
+    assert not list((empty_project.folder / "results").rglob("*.parquet"))
+    assert "Nothing to be done" in empty_project.snakemake("--dry-run", *storage).stdout
+
+
+@pytest.mark.parametrize("executor", ["kubernetes", "aws-batch"])
+def test_blocks_and_tables_run_on_machines_elsewhere(
+    executor, empty_project, bucket, tmp_path, monkeypatch
+):
+    """Every block gets its own specification, and only those on GPUs ask for one."""
+    folder = empty_project.folder
+    (folder / "config/far.yaml").write_text(CONFIG)
+    cloud = clouds.Cloud(tmp_path / "cloud")
+    monkeypatch.setenv("KUBECONFIG", str(cloud.kubeconfig(tmp_path / "kubeconfig")))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_BATCH", cloud.address)
+    profile = folder / f"profiles/{executor}/config.yaml"
+    text = profile.read_text().replace("s3://my-bucket/circlet", bucket)
+    assert bucket in text
+    profile.write_text(text)
+    empty_project.run("-c", "import subprocess; subprocess.run(['git', 'init', '-q'], check=True); "
+                      "subprocess.run(['git', 'add', '.'], check=True)")  # fmt: skip
+    empty_project.run(
+        "snakemake", "table_runs", "--profile", f"profiles/{executor}",
+        "--configfile", "config/far.yaml", "--seconds-between-status-checks", "1",
+        "--storage-s3-endpoint-url", os.environ["AWS_ENDPOINT_URL"],
+    )  # fmt: skip
+    copies = copied(f"{bucket}/results/far", tmp_path / "copies")
+    study = planning.plan_file(folder / "config/far.yaml").staged(copies)
+    assert all(path.exists() for block in study.blocks for path in block.logs)
+    local = tmp_path / "local.yaml"
+    local.write_text(CONFIG.replace("results/far", "results/near"))
+    empty_project.snakemake("table_runs", config=local)
+    text, equal = compare.folders(folder / "results/near", copies, 0, [])
+    assert equal, text
+    assert len(cloud.jobs) == len(list(study.blocks))  # the table is made where Snakemake runs
+    for job in cloud.jobs.values():
+        if executor == "kubernetes":
+            [container] = job["spec"]["template"]["spec"]["containers"]
+            assert container["resources"]["requests"].keys() >= {"cpu", "memory"}
+            assert "nvidia.com/gpu" not in container["resources"]["requests"]
+        else:
+            needs = job["containerProperties"]["resourceRequirements"]
+            assert {n["type"]: n["value"] for n in needs} == {"VCPU": "1", "MEMORY": "2048"}
+    secrets = [
+        base64.b64decode(v).decode() for s in cloud.secrets.values() for v in s["data"].values()
+    ]
+    assert any('"experiments"' in text for text in secrets) == (executor == "kubernetes")
+    cloud.shutdown()
+    cloud.server_close()
+
+
+def test_any_scheduler_with_a_submit_command(empty_project):
+    """The command runs the script at once, in the background, and prints its process."""
+    folder = empty_project.folder
+    (folder / "config/far.yaml").write_text(CONFIG)
+    submit = folder / "submit.sh"
+    submit.write_text('#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n')
+    submit.chmod(0o755)
+    empty_project.run(
+        "snakemake", "table_runs", "--profile", "profiles/generic",
+        "--configfile", "config/far.yaml", "--latency-wait", "5",
+        "--cluster-generic-submit-cmd", str(submit),
+    )  # fmt: skip
+    study = planning.plan_file(folder / "config/far.yaml")
+    assert all((folder / path).exists() for block in study.blocks for path in block.logs)
+    assert (folder / study.table("runs")).exists()
