@@ -96,7 +96,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="where its first file lies, if this machine has the results elsewhere",
+        help="where its first file lies, if this machine has the results in another folder",
     )
 
 

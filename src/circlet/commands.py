@@ -32,9 +32,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
     if arguments.study is None:
         return planning.plan_file(arguments.configfile)
     text = arguments.study
-    if not text.endswith(".json"):
-        text = planning.unpacked(text)
-    else:
+    if text.endswith(".json"):
         try:
             if not Path(text).is_file():
                 raise errors.ConfigError(f"--study: {text}: there is no such file")
@@ -43,7 +41,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
     if getattr(arguments, "log", None):  # a job of Snakemake: a plan has checked this JSON
         try:
-            return planning.decode(text, arguments.collections or ())
+            return planning.decode(planning.unpacked(text), arguments.collections or ())
         except (msgspec.DecodeError, KeyError) as error:
             raise errors.ConfigError(
                 f"--study: with --log, must be a study that circlet has planned: {error}"

@@ -230,7 +230,7 @@ class Pipeline:
         partial = shlex.join(["python", "-m", "circlet", "partial", *map(str, which)])
         if self.workflow.overwrite_workdir:
             partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
-        text = terminal.failures(self.study, partial, is_elsewhere=bool(self.storage))
+        text = terminal.failures(self.study, partial, is_remote=bool(self.storage))
         print(whose + text, file=sys.stderr)
         notify.run(self.study, self.name, "failure", text)
 

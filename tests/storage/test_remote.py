@@ -1,4 +1,4 @@
-"""Results and checkpoints elsewhere: an archive, and a folder reached by its address."""
+"""Remote results: in an archive, and in a folder that has an address."""
 
 import shutil
 
@@ -31,7 +31,7 @@ def place(request, study, tmp_path):
     return shutil.make_archive(tmp_path / "study", "zip", above, base)
 
 
-def test_tables_and_logs_elsewhere_are_those_of_the_folder(study, place):
+def test_remote_tables_and_logs_are_those_of_the_folder(study, place):
     here, there = circlet.load(study.results), circlet.load(place)
     assert there.tables == here.tables == ["runs"]
     assert there.logs == here.logs
@@ -60,7 +60,7 @@ def test_a_place_without_results(place, kind, text):
         circlet.load(place)
 
 
-def test_status_and_partial_read_results_elsewhere(study, tmp_path, monkeypatch, capsys):
+def test_status_and_partial_read_remote_results(study, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text(study.whole_json.replace(str(study.results), "results"))
     options = ["--configfile", "mine.yaml", "--from", study.results.as_uri()]

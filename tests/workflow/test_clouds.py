@@ -1,4 +1,4 @@
-"""Profiles for machines elsewhere: their jobs run here, without the submitter's files."""
+"""Profiles for remote machines: their jobs run here, without the submitter's files."""
 
 import base64
 import os
@@ -43,7 +43,7 @@ def bucket(monkeypatch):
 
 
 def copied(url, folder):
-    """Copy all files of a folder elsewhere."""
+    """Copy all files of a remote folder."""
     there = remote.Remote(url)
     for name in there.listing():
         there.fetch(name, folder / name)
@@ -68,7 +68,7 @@ def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, fi
 
 
 @pytest.mark.parametrize("executor", ["kubernetes", "aws-batch"])
-def test_blocks_and_tables_run_on_machines_elsewhere(
+def test_blocks_and_tables_run_on_remote_machines(
     executor, empty_project, bucket, tmp_path, monkeypatch
 ):
     """Every block gets its own specification, and only those on GPUs ask for one."""

@@ -378,9 +378,8 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
     planned = {}
     for name in ("one", "two"):
         study = planning.plan(STUDY | {"results": f"{name}/results"})
-        (folder.path / f"{name}.json").write_text(study.json)
         keys = " ".join(f"{t.kind}/{t.name}={t.key}" for t in targets.ordered(study))
-        planned |= {f"CIRCLET_STUDY_{name}": f"{name}.json", f"CIRCLET_KEYS_{name}": keys,
+        planned |= {f"CIRCLET_STUDY_{name}": study.json, f"CIRCLET_KEYS_{name}": keys,
                     f"CIRCLET_FOLDER_{name}": "results"}  # fmt: skip
     edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}, "results": "other"}
     Folder(folder.path, config={"one": edited, "two": edited})

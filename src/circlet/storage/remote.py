@@ -1,6 +1,6 @@
-"""Results and checkpoints elsewhere: buckets, hubs and archives, through fsspec.
+"""Results and checkpoints in buckets, on hubs and in archives, through fsspec.
 
-A folder elsewhere is an address such as ``s3://bucket/results``, ``hf://datasets/group/study``, or
+A remote folder is an address such as ``s3://bucket/results``, ``hf://datasets/group/study``, or
 a ``.zip`` file. Each kind but ``file://`` and ``.zip`` needs its own package (s3fs,
 huggingface_hub).
 """
@@ -19,7 +19,7 @@ from circlet.storage import files
 _MAGIC = b"PAR1"  # begins and ends a Parquet file
 
 
-def is_elsewhere(place: str | Path) -> bool:
+def is_remote(place: str | Path) -> bool:
     """Return whether a place is an address or an archive, not a folder of this machine."""
     return "://" in str(place) or str(place).endswith(".zip")
 
@@ -41,7 +41,7 @@ def _explained(url: str) -> Iterator[None]:
 
 
 class Remote:
-    """A folder elsewhere. Its files are named by their paths below it."""
+    """A remote folder. Its files are named by their paths below it."""
 
     def __init__(self, url: str):
         self.url = url
@@ -98,7 +98,7 @@ class Remote:
 
 
 def modified(info: dict[str, Any]) -> float | None:
-    """Return the time (s) at which a file was written, as far as its store says."""
+    """Return the time (s) at which a file was written; None if its store does not say."""
     for key in ("LastModified", "last_modified", "mtime", "date_time"):
         match info.get(key):
             case datetime() as time:
@@ -109,7 +109,7 @@ def modified(info: dict[str, Any]) -> float | None:
 
 
 def mirror(url: str, folder: Path) -> int:
-    """Copy logs that are new or have changed from elsewhere to a folder; returns their number."""
+    """Copy new and changed logs of a remote folder to a folder; returns their number."""
     remote, copied = Remote(url), 0
     for name, info in remote.listing().items():
         if not name.startswith(("logs/", "job_logs/")):
@@ -129,7 +129,7 @@ def mirror(url: str, folder: Path) -> int:
 def outline(url: str, folder: Path) -> None:
     """Copy what `progress.states` reads to a folder: texts, and how runs ended.
 
-    Of other logs and of tables only the footer is copied.
+    Other logs and tables are copied without their columns.
     """
     remote = Remote(url)
     for name in remote.listing():

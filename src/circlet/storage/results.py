@@ -40,13 +40,13 @@ class Results:
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
         self.engine = _checked(engine)
         self.place = str(folder)
-        self._elsewhere: dict[str, dict[str, Any]] = {}  # files that are not on this machine
-        if remote.is_elsewhere(folder):
+        self._listing: dict[str, dict[str, Any]] = {}  # files that are not on this machine
+        if remote.is_remote(folder):
             self.folder = Path(tempfile.mkdtemp(prefix="circlet-"))
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
             self._remote = remote.Remote(str(folder))
-            self._elsewhere = self._remote.listing()
-            if not any(name.startswith(("logs/", "tables/")) for name in self._elsewhere):
+            self._listing = self._remote.listing()
+            if not any(name.startswith(("logs/", "tables/")) for name in self._listing):
                 raise LogError(
                     f"{folder}: has no logs and no tables; give the `results` of a study"
                 )
@@ -149,24 +149,24 @@ class Results:
         return sorted(self._glob(f"logs/*/*/seeds_*/{kind}.parquet"))
 
     def _glob(self, pattern: str) -> Iterable[Path]:
-        if not self._elsewhere:
+        if not self._listing:
             return self.folder.glob(pattern)
-        names = (PurePosixPath(name) for name in self._elsewhere)
+        names = (PurePosixPath(name) for name in self._listing)
         depth = pattern.count("/") + 1
         return [self.folder / n for n in names if len(n.parts) == depth and n.match(pattern)]
 
     def _local(self, path: Path) -> Path:
         """Return a path after its file was copied to this machine."""
-        if self._elsewhere and not path.exists():
+        if self._listing and not path.exists():
             self._remote.fetch(path.relative_to(self.folder).as_posix(), path)
         return path
 
     def _written(self, path: Path) -> float:
         """Return when a file was written (s)."""
-        if not self._elsewhere:
+        if not self._listing:
             return path.stat().st_mtime
         name = path.relative_to(self.folder).as_posix()
-        return remote.modified(self._elsewhere[name]) or 0.0
+        return remote.modified(self._listing[name]) or 0.0
 
     def _files(self, kind: str, experiments: list[str] | None = None) -> list[_File]:
         """Return the logs of a kind with their keys.

@@ -47,7 +47,7 @@ class Study:
     notify: str | None = None  # the command to run at its end
     checkpoints: str | None = None  # the address where jobs also keep their checkpoints
     is_checked: bool = False  # whether a plan has checked it
-    root: Path | None = None  # where this machine has the folder of results, if elsewhere
+    root: Path | None = None  # where this machine has the results, if in another folder
 
     @property
     def results(self) -> Path:

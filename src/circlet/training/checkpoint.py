@@ -55,7 +55,7 @@ class Checkpoint:
     minutes apart; so a short block writes none, and a killed one loses at most half of its work
     beyond the first ten seconds. ``made_by`` has the settings, code and versions: a checkpoint that
     was made with others is ignored. ``caught`` are signals that have arrived, from ``deferred``.
-    ``address`` is a folder elsewhere that also gets the file, for when this machine's disk is lost.
+    ``address`` is a remote folder that also gets the file, for when this machine's disk is lost.
     """
 
     def __init__(self, path: Path, made_by: str, caught: Sequence[int], address: str | None = None):
@@ -67,7 +67,7 @@ class Checkpoint:
     def load(self) -> list[dict[str, Any]]:
         """Return the saved states of the groups; none if this code has made no checkpoint."""
         if not self.path.exists():
-            self._elsewhere(lambda folder: folder.fetch_if_there(self.path.name, self.path))
+            self._with_remote(lambda folder: folder.fetch_if_there(self.path.name, self.path))
         try:
             content = memoryview(self.path.read_bytes())
         except FileNotFoundError:
@@ -126,7 +126,7 @@ class Checkpoint:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)
         else:
-            self._elsewhere(lambda folder: folder.put(self.path, self.path.name))
+            self._with_remote(lambda folder: folder.put(self.path, self.path.name))
         now = time.monotonic()
         self.next = now + min(now - self.started, MOST)
         if self.caught:
@@ -136,10 +136,10 @@ class Checkpoint:
         """Remove the file, once the block is done."""
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
-        self._elsewhere(lambda folder: folder.remove(self.path.name))
+        self._with_remote(lambda folder: folder.remove(self.path.name))
 
-    def _elsewhere(self, act: Callable[[remote.Remote], None]) -> None:
-        """Do something with the folder elsewhere, if there is one; an error is only logged."""
+    def _with_remote(self, act: Callable[[remote.Remote], None]) -> None:
+        """Do something with the remote folder, if there is one; an error is only logged."""
         if self.address:
             try:
                 act(remote.Remote(self.address))
