@@ -18,7 +18,7 @@ WORKDIR /circlet
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src/circlet/__init__.py src/circlet/__init__.py
 COPY src/circlet/native/kernels src/circlet/native/kernels
-RUN pip install --no-cache-dir --constraint constraints.txt --editable '.[slurm]'
+RUN pip install --no-cache-dir --constraint constraints.txt --editable '.[slurm,storage]'
 COPY . .
 RUN git config --system --add safe.directory /circlet
 

@@ -41,7 +41,8 @@ def study_of(arguments: argparse.Namespace) -> Study:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
     if getattr(arguments, "log", None):  # a job of Snakemake: a plan has checked this JSON
         try:
-            return planning.decode(planning.unpacked(text), arguments.collections or ())
+            text = planning.unpacked(text)
+            return planning.decode(text, arguments.collections or ())
         except (msgspec.DecodeError, KeyError) as error:
             raise errors.ConfigError(
                 f"--study: with --log, must be a study that circlet has planned: {error}"
@@ -64,19 +65,20 @@ def show_plan(arguments: argparse.Namespace) -> None:
 
 def show_status(arguments: argparse.Namespace) -> None:
     """Print the progress of the study; exit status 1 if verifying it finds damage."""
-    if arguments.watch and arguments.source is None:
+    if arguments.source and (arguments.watch or arguments.verify):
+        raise errors.ConfigError("--from: goes neither with --watch nor with --verify")
+    if arguments.watch:
         watch = load("circlet.watch")
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
         return
     study = study_of(arguments)
     if arguments.source is None:
         text = terminal.status(study, arguments.verify)
-    elif arguments.verify:
-        raise errors.ConfigError("--verify: with --from, use `circlet partial`, which copies logs")
     else:
         with tempfile.TemporaryDirectory() as folder:
             remote.outline(arguments.source, Path(folder))
             text = terminal.status(study.staged(Path(folder)))
+        text = text.replace(folder, arguments.source)
     print(text)
     if arguments.verify and "\ndamaged: " in text:
         sys.exit(1)
@@ -159,7 +161,7 @@ def make_target(arguments: argparse.Namespace) -> None:
         study = replace(study, keys=dict(pairs))
     name = getattr(arguments, "name", "")
     target = _target(study, arguments.command, name)
-    if arguments.output is not None:
+    if arguments.output not in (None, target.outputs[0]):
         study = study.placed(arguments.output, target.outputs[0])
         target = _target(study, arguments.command, name)
     if arguments.key not in (None, target.key):
@@ -232,6 +234,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     """
     whole = study_of(arguments)
     if arguments.source is not None:
+        whole = whole.staged(whole.results / "remote")
         copied = remote.mirror(arguments.source, whole.results)
         print(f"copied {copied} files of {arguments.source} to {whole.results}")
     states = progress.states(whole)

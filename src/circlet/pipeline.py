@@ -13,6 +13,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from circlet import notify, terminal
 from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.lazy_import import load
-from circlet.storage import files, locks, progress
+from circlet.storage import files, locks, progress, remote
 from circlet.study import cost, limits, measured, planning, priorities, targets
 from circlet.study.blocks import Block
 from circlet.study.targets import Target
@@ -108,6 +109,7 @@ class Pipeline:
                 used = self._prefixed(used)
             known = planned and planning.decode(planning.unpacked(planned))
             self.study = known or planning.plan(used)
+            self.study = replace(self.study, is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
             # The study as it is now, for jobs that begin later.
             self.frozen = self.study.whole_json
@@ -116,6 +118,8 @@ class Pipeline:
                 progress.check_parents(self.study)
             if self.outer:
                 limits.check_measured(self.study.points)
+                if self.study.checkpoints:
+                    remote.Remote(self.study.checkpoints)  # is its package installed?
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
         for folder in self.study.folders:
@@ -151,7 +155,7 @@ class Pipeline:
         folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):
             config_folder = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
-            resolved["collections"] = [str(config_folder / str(folder)) for folder in folders]
+            resolved["collections"] = [reading.place(str(f), config_folder) for f in folders]
         return resolved
 
     def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
@@ -293,12 +297,12 @@ class Pipeline:
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
 
     def memory(self, megabytes: float, attempt: int) -> float:
-        """Return the memory (MB) that a job requests: doubled at each further try."""
+        """Return the memory (MB) that a job requests: doubled at each try, up to a limit."""
         # On a cluster two more Snakemakes run in the job, and wait for the command.
         needed = megabytes + (0 if self.workflow.local_exec else 500)
         # AWS Batch takes whole GiB only: its plugin replaces any other number by the least one.
         needed = math.ceil(needed / 1024) * 1024 if self.storage else needed
-        return needed * 2 ** (attempt - 1)
+        return min(needed * 2 ** (attempt - 1), self.provided("max_mem_mb") or math.inf)
 
     def runtime(self, minutes: float, attempt: int) -> float:
         """Return the minutes that a job requests: doubled at each try, up to a profile's limit."""
@@ -331,7 +335,7 @@ class Pipeline:
 
     def block_study(self, wildcards: Any) -> str:
         """Return the argument for the study that is just the block of a job."""
-        return planning.packed(self.block(wildcards).study)
+        return planning.argument(self.block(wildcards).study)
 
     def gpus(self, wildcards: Any) -> int:
         """Return the number of GPUs that a job requests."""

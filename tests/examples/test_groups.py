@@ -1,6 +1,11 @@
 """The example of a user's collection: groups, their representations, and a study of networks."""
 
 import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -275,3 +280,27 @@ def test_what_any_sweep_has_works_for_it(small, capsys):
     assert "n_survivors" in said and "more runs" in said
     cli.main(["compare", str(small.results), str(small.results)])
     assert "the same survive in all parts" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_collection_as_an_installed_package(tmp_path):
+    """Jobs find it by its name, wherever it is installed."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    source = shutil.copytree(FOLDER, tmp_path / "source", ignore=ignored)
+    there = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", there, source], check=True)
+    settings = {"system": "groups.mlp", "steps": 5, "seeds": {"count": 2}}
+    config = {"results": "results", "collections": ["groups"], "experiments": {"e": settings}}
+    (tmp_path / "mine.yaml").write_text(json.dumps(config))
+    for command in (
+        ("circlet", "plan", "--configfile", "mine.yaml"),
+        ("snakemake", "table_groups.survival", "-s", ROOT / "Snakefile", "--cores", "1",
+         "--configfile", "mine.yaml"),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", *map(str, command)], cwd=tmp_path, text=True,
+            env=os.environ | {"PYTHONPATH": f"{there}:{ROOT / 'src'}"}, capture_output=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "results/tables/groups.survival.parquet").exists()

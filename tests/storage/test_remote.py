@@ -1,6 +1,8 @@
 """Remote results: in an archive, and in a folder that has an address."""
 
+import os
 import shutil
+import zipfile
 
 import pandas as pd
 import pytest
@@ -69,10 +71,38 @@ def test_status_and_partial_read_remote_results(study, tmp_path, monkeypatch, ca
     assert not (tmp_path / "results").exists()
     main(["partial", *options])
     assert "partial: 2 of 2 runs" in capsys.readouterr().out
-    assert (tmp_path / "results/partial/report.html").exists()
-    assert remote.mirror(study.results.as_uri(), tmp_path / "results") == 0
+    assert (tmp_path / "results/remote/partial/report.html").exists()
+    assert not (tmp_path / "results/logs").exists()
+    assert remote.mirror(study.results.as_uri(), tmp_path / "results/remote") == 0
     with pytest.raises(SystemExit):
         main(["status", "--verify", *options])
+
+
+def test_an_archive_writes_nothing_outside_its_folder(tmp_path):
+    with zipfile.ZipFile(tmp_path / "false.zip", "w") as archive:
+        archive.writestr("logs/../../e/p/seeds_0-0/runs.parquet", b"x")
+    with pytest.raises(LogError, match="lies outside of it"):
+        circlet.load(tmp_path / "false.zip")
+
+
+def test_only_logs_are_copied(study, tmp_path):
+    """A checkpoint could execute code."""
+    source = shutil.copytree(study.results, tmp_path / "source")
+    [log] = source.rglob("curves.parquet")
+    log.with_name("checkpoint.pt").write_bytes(b"x")
+    remote.mirror(source.as_uri(), tmp_path / "copy")
+    assert not list((tmp_path / "copy").rglob("*.pt"))
+
+
+def test_of_overlapping_blocks_in_an_archive_the_newest_counts(study, tmp_path):
+    source = shutil.copytree(study.results, tmp_path / "source")
+    [block] = source.glob("logs/*/*/seeds_*")
+    whole = block.with_name("seeds_00000-00009")
+    shutil.copytree(block, whole)
+    for path in block.iterdir():
+        os.utime(path, (path.stat().st_mtime - 3600,) * 2)
+    place = shutil.make_archive(tmp_path / "study", "zip", source)
+    assert [path.parent.name for path, _ in circlet.load(place)._files("curves")] == [whole.name]
 
 
 def test_a_changed_log_is_copied_again(study, tmp_path):

@@ -27,6 +27,7 @@ class Cloud(ThreadingHTTPServer):
         self.secrets: dict[str, dict] = {}  # of Kubernetes
         self.definitions: dict[str, dict] = {}  # of AWS Batch
         self.jobs: dict[str, dict] = {}
+        self.environments: list[dict[str, str]] = []  # of the jobs
         self.processes: dict[str, subprocess.Popen] = {}
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -58,6 +59,11 @@ class Cloud(ThreadingHTTPServer):
                 command, cwd=folder, env=environment | variables, stdout=output, stderr=output
             )
         self.jobs[name] = job
+        self.environments.append(variables)
+
+    def variables(self, name: str) -> list[str]:
+        """Return the values of an environment variable of all jobs."""
+        return [environment[name] for environment in self.environments if name in environment]
 
     def post(self, path: str, sent: dict) -> dict:
         """Answer a request that makes or asks for something."""

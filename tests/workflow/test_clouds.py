@@ -1,6 +1,5 @@
 """Profiles for remote machines: their jobs run here, without the submitter's files."""
 
-import base64
 import os
 from pathlib import Path
 
@@ -105,10 +104,12 @@ def test_blocks_and_tables_run_on_remote_machines(
         else:
             needs = job["containerProperties"]["resourceRequirements"]
             assert {n["type"]: n["value"] for n in needs} == {"VCPU": "1", "MEMORY": "2048"}
-    secrets = [
-        base64.b64decode(v).decode() for s in cloud.secrets.values() for v in s["data"].values()
-    ]
-    assert any('"experiments"' in text for text in secrets) == (executor == "kubernetes")
+            assert job["timeout"] == {"attemptDurationSeconds": 86400}
+    plans = [*cloud.variables("CIRCLET_STUDY")]
+    assert plans and all(
+        planning.decode(planning.unpacked(plan)).checkpoints == f"{bucket}/checkpoints"
+        for plan in plans
+    )
     cloud.shutdown()
     cloud.server_close()
 

@@ -33,7 +33,7 @@ for figure in FIGURES:
             collections=COLLECTIONS,
         params:
             name=figure.name,
-            study=lambda wildcards, figure=figure: planning.packed(figure.study.json),
+            study=lambda wildcards, figure=figure: planning.argument(figure.study.json),
             key=PLAN.key(figure),
             tables=PLAN.table_keys(figure),
         shell:
@@ -74,7 +74,7 @@ for page in PLAN.of_kind("pages"):
             collections=COLLECTIONS,
         params:
             name=page.name,
-            study=lambda wildcards, page=page: planning.packed(page.study.json),
+            study=lambda wildcards, page=page: planning.argument(page.study.json),
             key=PLAN.key(page),
             tables=PLAN.table_keys(page),
         shell:

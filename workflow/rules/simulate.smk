@@ -34,6 +34,8 @@ for system in STUDY.systems:
                 "nvidia" if PLAN.gpus(wildcards) else None
             ),
             _gpus=lambda wildcards: PLAN.gpus(wildcards) or None,
+            # The plugin for Kubernetes sets limits, which GPUs need, only if this is 0.
+            scale=lambda wildcards: 0 if PLAN.gpus(wildcards) else None,
             collections=COLLECTIONS,
             checkpoints=PLAN.checkpoints,
             device=lambda wildcards: "cuda" if PLAN.gpus(wildcards) else "cpu",

@@ -24,7 +24,7 @@ for table in TABLES:
             collections=COLLECTIONS,
         params:
             name=table.name,
-            study=lambda wildcards, table=table: planning.packed(table.study.json),
+            study=lambda wildcards, table=table: planning.argument(table.study.json),
             key=PLAN.key(table),
             tables=PLAN.table_keys(table),
         shell:

@@ -89,8 +89,9 @@ class Config(Keys, frozen=True, kw_only=True):
     collections: Annotated[
         Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=100)],
         Meta(
-            description="Folders of your own collections, relative to this file. Names in a "
-            "collection begin with the name of its folder: `mine.quadratic`."
+            description="Folders of your own collections, relative to this file, or names of "
+            "installed ones. Names in a collection begin with its own name, which is that of its "
+            "folder: `mine.quadratic`."
         ),
     ] = []
     experiments: Annotated[

@@ -1,6 +1,9 @@
 """Read the file of a config: YAML without repeated keys."""
 
+import functools
+import importlib.util
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +50,8 @@ def parsed(text: str) -> Any:
 def read(path: str | Path) -> dict[str, Any]:
     """Read one config file.
 
-    Folders of collections, relative to the file, become full paths. Raises ConfigError if the file
+    Folders of collections, relative to the file, become full paths; the names of installed ones
+    stay. Raises ConfigError if the file
     is missing, is not YAML, repeats a key, or is longer than `MAX_BYTES`.
     """
     try:
@@ -70,8 +74,29 @@ def read(path: str | Path) -> dict[str, Any]:
     folders = config.get("collections")
     if isinstance(folders, list) and all(isinstance(folder, str) for folder in folders):
         config_folder = Path(path).resolve().parent
-        config["collections"] = [str(config_folder / folder) for folder in folders]
+        config["collections"] = [place(folder, config_folder) for folder in folders]
     return config
+
+
+def place(collection: str, config_folder: Path) -> str:
+    """Return the full path of a collection's folder, or the name of an installed collection."""
+    folder = config_folder / collection
+    return collection if not folder.exists() and collection in installed() else str(folder)
+
+
+@functools.cache
+def installed() -> dict[str, Path]:
+    """Return the folders of collections in installed packages, by name; nothing is imported.
+
+    A package names them by entry points of the group ``circlet.collections``, whose values are
+    packages.
+    """
+    folders = {}
+    for point in metadata.entry_points(group="circlet.collections"):
+        spec = importlib.util.find_spec(point.module)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            folders[point.name] = Path(folder)
+    return folders
 
 
 def collections(path: str | Path) -> list[str]:

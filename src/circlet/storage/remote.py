@@ -50,18 +50,25 @@ class Remote:
             self.system, root = load("fsspec").url_to_fs(whole)
         self.root = root.rstrip("/")
         # An archive of a folder, not of its content, begins with the name of the folder.
-        folders = {name.partition("/")[0] for name in self.listing()} if whole != url else set()
-        if len(folders) == 1 and not folders <= {"logs", "tables"}:
-            self.root = folders.pop()
+        for name in self.listing() if whole != url else ():
+            folder, _, rest = name.partition("/")
+            if rest.startswith(("logs/", "tables/")):
+                self.root = folder
 
     def _at(self, name: str) -> str:
         return f"{self.root}/{name}" if self.root else name
 
     def listing(self) -> dict[str, dict[str, Any]]:
-        """Return what the store says of each file below the folder, by name."""
+        """Return what the store says of each file below the folder, by name.
+
+        Raises LogError if a name leads out of the folder, as a false archive may have it.
+        """
         with _explained(self.url):
             found = self.system.find(self.root, detail=True)
-        return {path[len(self.root) :].lstrip("/"): info for path, info in found.items()}
+        files = {path[len(self.root) :].lstrip("/"): info for path, info in found.items()}
+        if wrong := [name for name in files if ".." in PurePosixPath(name).parts]:
+            raise LogError(f"{self.url}: {wrong[0]!r} lies outside of it")
+        return files
 
     def fetch(self, name: str, path: Path) -> None:
         """Copy a file to a path of this machine, whole or not at all."""
@@ -76,8 +83,13 @@ class Remote:
             self.fetch(name, path)
 
     def footer(self, name: str) -> bytes:
-        """Return a Parquet file without its columns: its magic number, and its footer."""
+        """Return a Parquet file without its columns: its magic number, and its footer.
+
+        Nothing of a file that is too short to be one.
+        """
         with _explained(f"{self.url}/{name}"), self.system.open(self._at(name), "rb") as file:
+            if file.seek(0, os.SEEK_END) < 12:
+                return b""
             file.seek(-8, os.SEEK_END)
             length = int.from_bytes(file.read(4), "little")
             file.seek(-8 - length, os.SEEK_END)
@@ -87,7 +99,8 @@ class Remote:
         """Copy a file of this machine into the folder."""
         with _explained(f"{self.url}/{name}"):
             target = self._at(name)
-            self.system.makedirs(str(PurePosixPath(target).parent), exist_ok=True)
+            if self.system.protocol in ("file", ("file", "local")):  # others have no folders
+                self.system.makedirs(str(PurePosixPath(target).parent), exist_ok=True)
             self.system.put_file(str(path), target)
 
     def remove(self, name: str) -> None:
@@ -105,6 +118,8 @@ def modified(info: dict[str, Any]) -> float | None:
                 return time.timestamp()
             case int() | float() as seconds:
                 return float(seconds)
+            case tuple() as parts:  # of an archive
+                return datetime(*parts).timestamp()
     return None
 
 
@@ -112,7 +127,9 @@ def mirror(url: str, folder: Path) -> int:
     """Copy new and changed logs of a remote folder to a folder; returns their number."""
     remote, copied = Remote(url), 0
     for name, info in remote.listing().items():
-        if not name.startswith(("logs/", "job_logs/")):
+        if not PurePosixPath(name).match("logs/*/*/*/*.parquet") and not (
+            name.startswith("job_logs/") and name.endswith(".log")
+        ):  # a checkpoint may execute code
             continue
         path, time = folder / name, modified(info)
         if time is not None and path.exists():
@@ -134,7 +151,8 @@ def outline(url: str, folder: Path) -> None:
     remote = Remote(url)
     for name in remote.listing():
         path = folder / name
-        if name.startswith("job_logs/") or path.name == "runs.parquet":
+        is_log = name.startswith("logs/")
+        if name.startswith("job_logs/") or (is_log and path.name == "runs.parquet"):
             remote.fetch(name, path)
         elif path.suffix == ".parquet":
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -161,6 +161,15 @@ class Results:
             self._remote.fetch(path.relative_to(self.folder).as_posix(), path)
         return path
 
+    def _footer(self, path: Path) -> dict[str, Any]:
+        """Return the footer of a log; of a remote log only the footer is copied."""
+        if not self._listing or path.exists():
+            return parquet.footer(path)
+        alone = path.with_suffix(".footer")
+        alone.parent.mkdir(parents=True, exist_ok=True)
+        alone.write_bytes(self._remote.footer(path.relative_to(self.folder).as_posix()))
+        return parquet.footer(alone)
+
     def _written(self, path: Path) -> float:
         """Return when a file was written (s)."""
         if not self._listing:
@@ -195,7 +204,7 @@ class Results:
         """Return the keys of a log's runs, read from the first requested log of each block."""
         block = path.parent
         if block not in self._known:
-            keys = parquet.footer(self._local(path)).get("keys")
+            keys = self._footer(path).get("keys")
             if keys is None:
                 raise LogError(
                     f"{path}: was made by an early version, which did not record its runs"

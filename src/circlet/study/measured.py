@@ -203,7 +203,7 @@ def measure(points: Iterable["Point"]) -> None:
         m for s in used for module in (s.module, s.equations) for m in fingerprint.closure(module)
     }
     request = {
-        "collections": registry.own_folders(modules),
+        "collections": registry.own_places(modules),
         "studies": {key: _alone(point) for key, point in missing.items()},
     }
     done = subprocess.run(

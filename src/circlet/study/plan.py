@@ -48,6 +48,7 @@ class Study:
     checkpoints: str | None = None  # the address where jobs also keep their checkpoints
     is_checked: bool = False  # whether a plan has checked it
     root: Path | None = None  # where this machine has the results, if in another folder
+    is_remote: bool = False  # whether the results are in a storage, not on this machine
 
     @property
     def results(self) -> Path:
@@ -61,8 +62,8 @@ class Study:
 
     @property
     def folders(self) -> list[str]:
-        """Folders of the user's collections."""
-        return [str(c.folder) for c in self.collections if not c.shipped]
+        """Folders of the user's collections; for those of installed packages, their names."""
+        return [c.place for c in self.collections if not c.shipped]
 
     @property
     def used_collections(self) -> list[Collection]:
@@ -195,8 +196,10 @@ class Study:
 
     @property
     def whole_json(self) -> str:
-        """The config as in ``json``, with the folders of the user's collections."""
-        config = structs.replace(self.config, collections=self.folders)
+        """The config as in ``json``, with the user's collections and the address of checkpoints."""
+        config = structs.replace(
+            self.config, collections=self.folders, checkpoints=self.checkpoints
+        )
         return msgspec.json.encode(config, order="sorted").decode()
 
     def at(self, results: Path) -> "Study":
@@ -276,6 +279,8 @@ class Study:
         Such a folder counts only if there is none with the name that the config gives. The job of
         a block finds the latter, because Snakemake makes it first.
         """
+        if self.is_remote:  # each machine must find the same names
+            return [*points.values()]
         there = {path.name for path in (self.results / "logs" / experiment).glob("*")}
         others = sorted(there - points.keys())
         return [

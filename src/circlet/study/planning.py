@@ -32,6 +32,7 @@ def plan(config: dict[str, Any]) -> Study:
     if duplicates := study.config.experiments.keys() & study.config.parents.keys():
         raise ConfigError(f"parents.{min(duplicates)}: is also an experiment")
     checks.check(study)
+    packed(study.json)  # must fit
     return study
 
 
@@ -54,10 +55,13 @@ def decode(text: str, collections: Sequence[str] = ()) -> Study:
     return _study(config, is_checked=True)
 
 
+def argument(text: str) -> str:
+    """Return a study's JSON as an argument of a command, packed if it is long."""
+    return text if len(text.encode()) <= MAX_ARGUMENT else packed(text)
+
+
 def packed(text: str) -> str:
-    """Return a study's JSON as one argument or environment variable, compressed if it is long."""
-    if len(text.encode()) <= MAX_ARGUMENT:
-        return text
+    """Return a study's JSON compressed, in letters and digits that need no quotes."""
     short = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
     if len(short) > MAX_ARGUMENT:
         raise ConfigError(
@@ -68,7 +72,7 @@ def packed(text: str) -> str:
 
 
 def unpacked(text: str) -> str:
-    """Return the JSON of a study as `packed` returns it; raises ConfigError if it is neither."""
+    """Return the JSON of a study from either form; raises ConfigError if it is neither."""
     if text.lstrip().startswith("{"):
         return text
     try:

@@ -29,7 +29,7 @@ from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
 # Folders in the results of a study. No other study may lie in one of them.
-FOLDERS = ("logs", "job_logs", "tables", "figures", "partial")
+FOLDERS = ("logs", "job_logs", "tables", "figures", "partial", "remote")
 
 
 def canonical(value: Any) -> str:

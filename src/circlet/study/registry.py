@@ -62,6 +62,12 @@ class Collection:
     folder: Path
     package: str  # Python package of its modules
     shipped: bool = False
+    is_installed: bool = False  # with pip, in a package that has an entry point
+
+    @property
+    def place(self) -> str:
+        """What a config writes: its folder, or its name if it is installed."""
+        return self.name if self.is_installed else str(self.folder)
 
     def qualified(self, name: str) -> str:
         """Return the full name of one of its parts, as used in configs and results."""
@@ -151,15 +157,19 @@ WHEN_REPLACED: list[Callable[[], None]] = []  # functions that discard what was 
 
 
 def find(folders: Iterable[str]) -> tuple[Collection, ...]:
-    """Return the shipped collections, and those in some folders; raises ConfigError."""
+    """Return the shipped collections, and those in some folders or of some installed packages.
+
+    Raises ConfigError.
+    """
     by_name: dict[str, Collection] = {}
     for text in folders:
+        is_installed = text in reading.installed() if NAME.fullmatch(text) else False
         try:
-            folder = Path(text)
+            folder = reading.installed()[text] if is_installed else Path(text)
             if folder.name in ("", ".."):
                 folder = folder.resolve()
             folder = folder.parent.resolve() / folder.name  # a link by its own name
-            name, is_there = folder.name, folder.is_dir()
+            name, is_there = text if is_installed else folder.name, folder.is_dir()
         except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
             is_there = False
         if not is_there:
@@ -177,7 +187,8 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
             raise ConfigError(
                 f"collections: {text}: {by_name[name].folder} is named {name!r}, too; rename one"
             )
-        by_name[name] = _use(Collection(name, folder, f"circlet.collections.{name}"))
+        package = f"circlet.collections.{name}"
+        by_name[name] = _use(Collection(name, folder, package, is_installed=is_installed))
         _check_parts(by_name[name])
     return (*SHIPPED, *by_name.values())
 
@@ -197,12 +208,10 @@ def own_modules(kind: str) -> dict[str, str]:
     return modules(_own.values(), kind)
 
 
-def own_folders(modules: Iterable[str]) -> list[str]:
-    """Return the folders of the users' collections to which some modules belong."""
+def own_places(modules: Iterable[str]) -> list[str]:
+    """Return the places of the users' collections to which some modules belong."""
     packages = {".".join(module.split(".")[:3]) for module in modules}
-    return [
-        str(collection.folder) for collection in _own.values() if collection.package in packages
-    ]
+    return [collection.place for collection in _own.values() if collection.package in packages]
 
 
 def _check_parts(collection: Collection) -> None:
