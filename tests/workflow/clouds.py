@@ -6,6 +6,7 @@ A job is a process of this machine in an empty folder of its own, without the su
 import base64
 import json
 import os
+import re
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,7 +60,8 @@ class Cloud(ThreadingHTTPServer):
                 command, cwd=folder, env=environment | variables, stdout=output, stderr=output
             )
         self.jobs[name] = job
-        self.environments.append(variables)
+        exported = re.findall(r"export (\w+)='?([^\s';]*)", command[-1])
+        self.environments.append(variables | dict(exported))
 
     def variables(self, name: str) -> list[str]:
         """Return the values of an environment variable of all jobs."""
