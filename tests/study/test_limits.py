@@ -294,3 +294,14 @@ def test_every_limit_is_described_in_the_readme():
 
 def test_steps_of_a_schedule_fit_their_column():
     assert np.iinfo(np.int32).max == keys.INT32_MAX
+
+
+def test_a_study_is_packed_for_its_jobs():
+    text = json.dumps({"results": "r'", "steps": [*range(50_000)]})
+    packed = planning.packed(text)
+    assert len(packed) < planning.MAX_ARGUMENT < len(text)
+    assert not set(packed) & set("'\" \\$")
+    assert planning.argument(text) == packed
+    assert planning.unpacked(packed) == planning.unpacked(text) == text
+    with pytest.raises(ConfigError, match="is neither JSON nor a packed study"):
+        planning.unpacked(packed[:100])

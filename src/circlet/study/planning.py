@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-import zlib
+import bz2
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def argument(text: str) -> str:
 
 def packed(text: str) -> str:
     """Return a study's JSON compressed, in letters and digits that need no quotes."""
-    short = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    short = base64.b64encode(bz2.compress(text.encode())).decode()
     if len(short) > MAX_ARGUMENT:
         raise ConfigError(
             f"is too long for a job: {len(short)} bytes when compressed, of {MAX_ARGUMENT}; "
@@ -76,8 +76,8 @@ def unpacked(text: str) -> str:
     if text.lstrip().startswith("{"):
         return text
     try:
-        return zlib.decompress(base64.b64decode(text, validate=True)).decode()
-    except (binascii.Error, zlib.error, ValueError):
+        return bz2.decompress(base64.b64decode(text, validate=True)).decode()
+    except (binascii.Error, OSError, ValueError):
         raise ConfigError("is neither JSON nor a packed study") from None
 
 
