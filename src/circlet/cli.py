@@ -94,9 +94,11 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
+        nargs="+",
         type=Path,
         metavar="FILE",
-        help="where its first file lies, if this machine has the results in another folder",
+        help="where its files lie, the first one first, if this machine has the results in another "
+        "folder",
     )
 
 

@@ -93,7 +93,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = study_of(arguments)
     if arguments.output is not None:
-        study = study.placed(arguments.output, next(study.blocks).logs[0])
+        study = study.placed(arguments.output[0], next(study.blocks).logs[0])
     job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
@@ -161,8 +161,8 @@ def make_target(arguments: argparse.Namespace) -> None:
         study = replace(study, keys=dict(pairs))
     name = getattr(arguments, "name", "")
     target = _target(study, arguments.command, name)
-    if arguments.output not in (None, target.outputs[0]):
-        study = study.placed(arguments.output, target.outputs[0])
+    if arguments.output is not None and arguments.output[0] != target.outputs[0]:
+        study = study.placed(arguments.output[0], target.outputs[0])
         target = _target(study, arguments.command, name)
     if arguments.key not in (None, target.key):
         raise errors.LogError(

@@ -38,7 +38,7 @@ for figure in FIGURES:
             tables=PLAN.table_keys(figure),
         shell:
             "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"
 
 
 rule figures:
@@ -79,4 +79,4 @@ for page in PLAN.of_kind("pages"):
             tables=PLAN.table_keys(page),
         shell:
             "python -m circlet {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"

@@ -44,7 +44,7 @@ for system in STUDY.systems:
             version=lambda wildcards: PLAN.block(wildcards).point.version,
         shell:
             # Sets of texts have the same order in every process.
-            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} --output {output[0]:q} {resources.collections} {resources.checkpoints} --device {resources.device} --log {log:q}"
+            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} --output {output:q} {resources.collections} {resources.checkpoints} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

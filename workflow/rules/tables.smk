@@ -29,7 +29,7 @@ for table in TABLES:
             tables=PLAN.table_keys(table),
         shell:
             "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
-            "--tables={params.tables:q} --output {output[0]:q} {resources.collections} --log {log:q}"
+            "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"
 
 
 rule tables:
