@@ -163,7 +163,7 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     """
     by_name: dict[str, Collection] = {}
     for text in folders:
-        is_installed = text in reading.installed() if NAME.fullmatch(text) else False
+        is_installed = bool(NAME.fullmatch(str(text))) and text in reading.installed()
         try:
             folder = reading.installed()[text] if is_installed else Path(text)
             if folder.name in ("", ".."):
