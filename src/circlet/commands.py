@@ -41,7 +41,6 @@ def study_of(arguments: argparse.Namespace) -> Study:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None
     if getattr(arguments, "log", None):  # a job of Snakemake: a plan has checked this JSON
         try:
-            text = planning.unpacked(text)
             return planning.decode(text, arguments.collections or ())
         except (msgspec.DecodeError, KeyError) as error:
             raise errors.ConfigError(
@@ -56,6 +55,17 @@ def study_of(arguments: argparse.Namespace) -> Study:
     if arguments.collections:
         config["collections"] = arguments.collections
     return planning.plan(config)
+
+
+def _placed(study: Study, output: Path, first: Path) -> Study:
+    """Return the study as a job has it on a machine that stages its files in another folder.
+
+    ``output`` is where the machine has the file that the study calls ``first``.
+    """
+    depth = len(first.relative_to(study.results).parts)
+    if output.parts[-depth:] != first.parts[-depth:]:
+        raise errors.ConfigError(f"--output: {output} is not the place of {first}")
+    return study.staged(Path(*output.parts[:-depth]))
 
 
 def show_plan(arguments: argparse.Namespace) -> None:
@@ -93,7 +103,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = study_of(arguments)
     if arguments.output is not None:
-        study = study.placed(arguments.output[0], next(study.blocks).logs[0])
+        study = _placed(study, arguments.output[0], next(study.blocks).logs[0])
     job = load("circlet.training.job")
     checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
@@ -162,7 +172,7 @@ def make_target(arguments: argparse.Namespace) -> None:
     name = getattr(arguments, "name", "")
     target = _target(study, arguments.command, name)
     if arguments.output is not None and arguments.output[0] != target.outputs[0]:
-        study = study.placed(arguments.output[0], target.outputs[0])
+        study = _placed(study, arguments.output[0], target.outputs[0])
         target = _target(study, arguments.command, name)
     if arguments.key not in (None, target.key):
         raise errors.LogError(

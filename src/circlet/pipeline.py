@@ -107,16 +107,16 @@ class Pipeline:
                 used = self._given(config)
                 self.folder = Path(str(used.get("results")))
                 used = self._prefixed(used)
-            known = planned and planning.decode(planning.unpacked(planned))
+            known = planned and planning.decode(planned)
             self.study = known or planning.plan(used)
             self.study = replace(self.study, is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
             # The study as it is now, for jobs that begin later.
             self.frozen = self.study.whole_json
             self.packed = planning.packed(self.frozen)
-            if self.outer and not self.storage:
-                progress.check_parents(self.study)
             if self.outer:
+                if not self.storage:
+                    progress.check_parents(self.study)
                 limits.check_measured(self.study.points)
                 if self.study.checkpoints:
                     remote.Remote(self.study.checkpoints)  # is its package installed?

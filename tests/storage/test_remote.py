@@ -95,7 +95,7 @@ def test_only_logs_are_copied(study, tmp_path):
     assert not list((tmp_path / "copy").rglob("*.pt"))
 
 
-def test_of_overlapping_blocks_in_an_archive_the_newest_counts(study, tmp_path):
+def test_of_overlapping_blocks_in_an_archive_the_newest_counts(study, tmp_path, monkeypatch):
     source = shutil.copytree(study.results, tmp_path / "source")
     [block] = source.glob("logs/*/*/seeds_*")
     whole = block.with_name("seeds_00000-00009")
@@ -104,6 +104,9 @@ def test_of_overlapping_blocks_in_an_archive_the_newest_counts(study, tmp_path):
         os.utime(path, (path.stat().st_mtime - 3600,) * 2)
     place = shutil.make_archive(tmp_path / "study", "zip", source)
     assert [path.parent.name for path, _ in circlet.load(place)._files("curves")] == [whole.name]
+    monkeypatch.setattr(remote, "modified", lambda info: None)
+    with pytest.raises(LogError, match="does not say which was written last"):
+        circlet.load(place).log("curves")
 
 
 def test_a_changed_log_is_copied_again(study, tmp_path):

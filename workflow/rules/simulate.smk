@@ -30,12 +30,7 @@ for system in STUDY.systems:
             ),
             # Only where it is needed: Kubernetes and AWS Batch, which names it _gpus, refuse 0.
             gpu=lambda wildcards: PLAN.gpus(wildcards) or None,
-            gpu_manufacturer=lambda wildcards: (
-                "nvidia" if PLAN.gpus(wildcards) else None
-            ),
             _gpus=lambda wildcards: PLAN.gpus(wildcards) or None,
-            # The plugin for Kubernetes sets limits, which GPUs need, only if this is 0.
-            scale=lambda wildcards: 0 if PLAN.gpus(wildcards) else None,
             collections=COLLECTIONS,
             checkpoints=PLAN.checkpoints,
             device=lambda wildcards: "cuda" if PLAN.gpus(wildcards) else "cpu",

@@ -51,8 +51,8 @@ def read(path: str | Path) -> dict[str, Any]:
     """Read one config file.
 
     Folders of collections, relative to the file, become full paths; the names of installed ones
-    stay. Raises ConfigError if the file
-    is missing, is not YAML, repeats a key, or is longer than `MAX_BYTES`.
+    stay. Raises ConfigError if the file is missing, is not YAML, repeats a key, or is longer than
+    `MAX_BYTES`.
     """
     try:
         with Path(path).open("rb") as file:

@@ -251,9 +251,8 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
 def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
     """Return what the page says about the runs and their provenance."""
     whole = study.whole or study
-    results = (
-        Path(study.results.name) if frozen else Path(study.config.results)
-    )  # the folder's name alone
+    # A frozen study shows the name of its folder alone.
+    results = Path(study.results.name if frozen else study.config.results)
     config = json.loads(study.json) | {"results": str(results)}
     return {
         "systems": [experiments.system(study.known[name]) for name in study.systems],

@@ -46,15 +46,13 @@ class Results:
             weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
             self._remote = remote.Remote(str(folder))
             self._listing = self._remote.listing()
-            if not any(name.startswith(("logs/", "tables/")) for name in self._listing):
-                raise LogError(
-                    f"{folder}: has no logs and no tables; give the `results` of a study"
-                )
-            return
-        self.folder = Path(folder)
-        if not self.folder.is_dir():
-            raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
-        if not any((self.folder / name).is_dir() for name in ("logs", "tables")):
+            folders = {name.partition("/")[0] for name in self._listing}
+        else:
+            self.folder = Path(folder)
+            if not self.folder.is_dir():
+                raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
+            folders = {path.name for path in self.folder.iterdir() if path.is_dir()}
+        if folders.isdisjoint(("logs", "tables")):
             raise LogError(f"{folder}: has no logs and no tables; give the `results` of a study")
 
     def __repr__(self) -> str:
@@ -171,11 +169,11 @@ class Results:
         return parquet.footer(alone)
 
     def _written(self, path: Path) -> float:
-        """Return when a file was written (s)."""
+        """Return when a file was written (ns); 0 if its store does not say."""
         if not self._listing:
-            return path.stat().st_mtime
+            return path.stat().st_mtime_ns
         name = path.relative_to(self.folder).as_posix()
-        return remote.modified(self._listing[name]) or 0.0
+        return 1e9 * (remote.modified(self._listing[name]) or 0.0)
 
     def _files(self, kind: str, experiments: list[str] | None = None) -> list[_File]:
         """Return the logs of a kind with their keys.
@@ -191,6 +189,11 @@ class Results:
             first, last = map(int, path.parent.name.removeprefix("seeds_").split("-"))
             others = taken.setdefault(path.parents[1], [])
             if any(first < block.stop and block.start <= last for block in others):
+                if not self._written(path):
+                    raise LogError(
+                        f"{self.place}: blocks overlap in {path.parents[1].name}, and the store "
+                        "does not say which was written last; copy it to a folder, and delete one"
+                    )
                 continue
             others.append(range(first, last + 1))
             files.append(_File(path, self._keys(path)))

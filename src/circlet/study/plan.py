@@ -197,26 +197,14 @@ class Study:
     @property
     def whole_json(self) -> str:
         """The config as in ``json``, with the user's collections and the address of checkpoints."""
-        config = structs.replace(
-            self.config, collections=self.folders, checkpoints=self.checkpoints
-        )
-        return msgspec.json.encode(config, order="sorted").decode()
+        more = {"collections": self.folders, "checkpoints": self.checkpoints}
+        return msgspec.json.encode(structs.replace(self.config, **more), order="sorted").decode()
 
     def at(self, results: Path) -> "Study":
         """Return the study with another folder of results."""
         return replace(
             self, config=structs.replace(self.config, results=str(results)), folder=results
         )
-
-    def placed(self, output: Path, first: Path) -> "Study":
-        """Return the study as a job has it on a machine that stages its files in another folder.
-
-        ``output`` is where the machine has the file that the study calls ``first``.
-        """
-        depth = len(first.relative_to(self.results).parts)
-        if output.parts[-depth:] != first.parts[-depth:]:
-            raise ConfigError(f"--output: {output} is not the place of {first}")
-        return self.staged(Path(*output.parts[:-depth]))
 
     def staged(self, root: Path) -> "Study":
         """Return the study with its files in another folder; its config and keys stay."""

@@ -32,7 +32,7 @@ def plan(config: dict[str, Any]) -> Study:
     if duplicates := study.config.experiments.keys() & study.config.parents.keys():
         raise ConfigError(f"parents.{min(duplicates)}: is also an experiment")
     checks.check(study)
-    packed(study.json)  # must fit
+    argument(study.json)  # must fit
     return study
 
 
@@ -45,11 +45,12 @@ def plan_file(path: str | Path) -> Study:
 
 
 def decode(text: str, collections: Sequence[str] = ()) -> Study:
-    """Return the study of a config, as JSON, that a plan has checked; it is not checked again.
+    """Return the study of a config that a plan has checked; it is not checked again.
 
+    ``text`` is JSON or packed; raises ConfigError if it is neither.
     ``collections`` are the folders of the user's collections, if the text does not have them.
     """
-    config = msgspec.json.decode(text, type=Config)
+    config = msgspec.json.decode(unpacked(text), type=Config)
     if collections:
         config = structs.replace(config, collections=list(collections))
     return _study(config, is_checked=True)
@@ -78,7 +79,7 @@ def unpacked(text: str) -> str:
     try:
         return bz2.decompress(base64.b64decode(text, validate=True)).decode()
     except (binascii.Error, OSError, ValueError):
-        raise ConfigError("is neither JSON nor a packed study") from None
+        raise ConfigError("the text is neither JSON nor a packed study") from None
 
 
 def _study(config: Config, is_checked: bool) -> Study:

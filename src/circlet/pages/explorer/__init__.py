@@ -205,7 +205,7 @@ def make(target: Target) -> None:
         ],
     }
     page = pages.template("explorer/page.html").render(
-        results=study.config.results,
+        results=Path(study.config.results),
         absent=absent,
         partial=bool(study.missing or study.left_out),
         rule=listing.rule(points, states),
