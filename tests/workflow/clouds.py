@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -53,6 +54,7 @@ class Cloud(ThreadingHTTPServer):
     def begin(self, name: str, job: dict, command: list[str], variables: dict[str, str]) -> None:
         """Start a job's process."""
         environment = {key: os.environ[key] for key in FROM_THE_IMAGE if key in os.environ}
+        environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
         folder = self.folder / name
         folder.mkdir(parents=True)
         with (folder / "output").open("wb") as output:
