@@ -113,7 +113,7 @@ def test_an_interruption_changes_nothing(train, stop):
 def test_users_networks_change_as_in_a_plain_loop(tmp_path):
     more = "def weight_decay_multipliers(parameters):\n    return {'embed.weight': 3}"
     interventions = [
-        {"change": {"step": 2, "learning_rate": 0.05, "weight_decay": 2}},
+        {"change": {"step": 2, "over": 1, "learning_rate": 0.05, "weight_decay": 2}},
         {"clamp": {"step": 1, "factor": 1.1}},
     ]
     of_user = replace(of(tmp_path, {"more": more}), interventions=interventions)
