@@ -1,4 +1,4 @@
-"""uv.lock: the versions of constraints.txt, from PyPI alone, for the dependencies of pyproject.toml."""
+"""uv.lock: versions of constraints.txt for all dependencies of pyproject.toml, from PyPI alone."""
 
 import re
 import tomllib

@@ -15,9 +15,13 @@ KINDS = {"system", "one_of_tables", "one_of_figures", "report", "explorer"}
 def snakemake(project, *arguments, python=sys.executable, path=""):
     """Return the exit status and the output of Snakemake in a copy of the project."""
     done = subprocess.run(
-        [python, "-m", "snakemake", *arguments], cwd=project.folder, text=True,
-        env=os.environ | {"PYTHONPATH": str(path)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [python, "-m", "snakemake", *arguments],
+        cwd=project.folder,
+        env=os.environ | {"PYTHONPATH": str(path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     return done.returncode, done.stdout
 
 

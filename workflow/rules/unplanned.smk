@@ -2,10 +2,8 @@
 # of each kind, so that the linter sees every rule. Nothing can be made.
 from types import SimpleNamespace
 
-JOB_LOG, LOG = (
-    "{experiment}/{point}/seeds_{seeds}.log",
-    "logs/{experiment}/{point}/seeds_{seeds}",
-)
+LOG = "logs/{experiment}/{point}/{seeds}/{kind}.parquet"
+JOB_LOG = "job_logs/{experiment}/{point}/{seeds}.log"
 
 
 def target(name):
@@ -42,6 +40,7 @@ PLAN = SimpleNamespace(
     key=nothing,
     table_keys=nothing,
     block_study=nothing,
+    section=nothing,
 )
 pipeline = SimpleNamespace(rule_of=lambda target: target.name)
 contributions = SimpleNamespace(caption=nothing)

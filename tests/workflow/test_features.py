@@ -1,4 +1,4 @@
-"""Snakemake's cache between workflows: blocks that studies in two folders share are trained once."""
+"""Features of Snakemake: its cache between workflows, and its report at the end of a run."""
 
 import os
 import subprocess
@@ -37,3 +37,14 @@ def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
     first, second = kept
     assert first.items() < second.items()  # nothing in the store was replaced
     assert 2 * len(second) == 3 * len(first)  # one block more
+
+
+@pytest.mark.slow
+def test_snakemakes_own_report_is_made_at_the_end_of_a_run(empty_project):
+    study = config(system="particles", seeds={"count": 4}) | {"figures": [{"distributions": "e"}]}
+    (empty_project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
+    options = ("--report-after-run", "--report", "report.html")
+    empty_project.snakemake("figures", *options, config="mine.yaml")
+    page = (empty_project.folder / "report.html").read_text()
+    assert "has 1 experiment." in page
+    assert '"Sweeps": {' in page
