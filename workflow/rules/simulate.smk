@@ -7,7 +7,7 @@ for system in STUDY.systems:
         input:
             lambda wildcards: PLAN.inputs(PLAN.block(wildcards)),
         output:
-            # With names, `snakemake --cache` can share them between studies; `items` cannot be one.
+            # `snakemake --cache` needs names; none may be that of a method of lists, such as index.
             **{
                 f"log_{kind}": f"{PLAN.folder}/{LOG}".replace("{kind}", kind)
                 for kind in STUDY.known[system].kinds
