@@ -15,7 +15,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 def test_its_versions_are_those_of_the_constraints():
-    """Packages for other platforms and for CUDA, which have no constraint, have one version each."""
+    """Packages for other platforms and for CUDA have no constraint, but one version each."""
     lines = re.findall(r"^([^#\s]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
     pinned = {canonicalize_name(name): version for name, version in lines}
     locked = {p["name"]: p["version"] for p in PACKAGES if p is not CIRCLET}
