@@ -8,7 +8,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --timeout 1800
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 JAVASCRIPT := tests/pages/javascript
 
-.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu wheel clean
+.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu wheel lock clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -35,10 +35,20 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
 	@touch $@
 
-# Optional dependencies: make .venv/with-load (polars), .venv/with-dev (all checks), ...
+# Optional dependencies: make .venv/with-load (polars), .venv/with-peers (JAX), ...
 $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
 	@touch $@
+
+# Groups for developers: make .venv/with-dev (all checks), ... pip knows them since version 25.1.
+$(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group $*
+	@touch $@
+
+# Writes uv.lock with the versions of constraints.txt: after an edit of these, or of the dependencies.
+lock: $(VENV)/with-lock
+	@$(BIN)/uv lock $$(sed '/^#/d; s/^/--upgrade-package /' constraints.txt)
 
 # Installs the SLURM plugin and links profiles/slurm to where Snakemake looks for profiles, so that
 # `snakemake --profile slurm` works.

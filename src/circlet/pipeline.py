@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from circlet.watch import Display
 
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
-
-
 USES: dict[Path, "Pipeline"] = {}  # uses of the workflow in this process, by results folder
 
 
@@ -58,8 +56,7 @@ def explain() -> None:
 
 def is_displayed() -> bool:
     """Return whether to display progress instead of Snakemake's lists of jobs."""
-    uses = list(USES.values())
-    return len(uses) == 1 and uses[0].has_display
+    return [use.has_display for use in USES.values()] == [True]
 
 
 def display(jobs: Mapping[str, int]) -> "Display | None":
@@ -288,6 +285,11 @@ class Pipeline:
         """Return the targets of a kind: tables, figures or pages."""
         return [target for target in self.targets if target.kind == kind]
 
+    def section(self, figure: Target) -> str:
+        """Return the heading of a figure in Snakemake's report: its collection, or "Sweeps"."""
+        owners = [c for c in self.study.collections if figure.name in c.modules("figures")]
+        return owners[0].metadata.short or owners[0].name if owners else "Sweeps"
+
     def key(self, target: Target) -> str:
         """Return the planned key of a target; a job that gets another key fails."""
         return self.keys.get(f"{target.kind}/{target.name}", "none")
@@ -344,6 +346,5 @@ class Pipeline:
 
 def rule_of(target: Target) -> str:
     """Return the name of the rule that makes a target."""
-    return (
-        target.name if target.kind == "pages" else f"{target.kind.removesuffix('s')}_{target.name}"
-    )
+    name = f"{target.kind.removesuffix('s')}_{target.name}"
+    return target.name if target.kind == "pages" else name

@@ -236,7 +236,10 @@ def test_snakemakes_own_report_has_the_figures(project):
     page = (project.folder / "report.html").read_text()
     assert "A grid (left) and a circle (right), with each number at its embedding" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
-    assert "scorecard, figures, and what made them" in page  # our own report, with its provenance
+    assert "verdicts, figures, and what made them" in page  # our own report, with its provenance
+    assert f"has {len(STUDY.config.experiments)} experiments" in page  # its first page
+    for category in ("Ding et al.", "Odonnat et al.", "Findings", "Sweeps", "Scorecard"):
+        assert f'"{category}": {{' in page
 
 
 def test_targets(empty_project):

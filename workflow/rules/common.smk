@@ -6,24 +6,31 @@ try:
     from circlet import __version__ as INSTALLED
 except ImportError:
     INSTALLED = "not installed"
-if INSTALLED != VERSION:
-    sys.exit(
-        f"error: the workflow is circlet {VERSION}, the Python package circlet of {sys.executable} "
-        f"is {INSTALLED}; install circlet {VERSION} there, or use the workflow of the package's "
-        "version; see docs/running.md"
-    )
+# Snakemake checks environment variables unless it lints.
+if INSTALLED == "not installed" and not workflow.check_envvars:
 
-from circlet import pipeline
-from circlet.study.blocks import JOB_LOG, LOG
-from circlet.study import contributions, cost, planning
+    include: "unplanned.smk"
 
-if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
-    pipeline.checked("config/config.yaml")  # before Snakemake reads it
+else:
+    if INSTALLED != VERSION:
+        sys.exit(
+            f"error: the workflow is circlet {VERSION}, the Python package circlet of {sys.executable} "
+            f"is {INSTALLED}; install circlet {VERSION} there, or use the workflow of the package's "
+            "version; see docs/running.md"
+        )
 
-    configfile: "config/config.yaml"
+    from circlet import pipeline
+    from circlet.study.blocks import JOB_LOG, LOG
+    from circlet.study import contributions, cost, planning
+
+    if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
+        pipeline.checked("config/config.yaml")  # before Snakemake reads it
+
+        configfile: "config/config.yaml"
+
+    PLAN = pipeline.Pipeline(workflow, config)
 
 
-PLAN = pipeline.Pipeline(workflow, config)
 STUDY = PLAN.study
 # The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = PLAN.collections

@@ -19,7 +19,7 @@ for figure in FIGURES:
             report(
                 PLAN.place(figure.outputs[0]),
                 caption="../report/figure.rst",
-                category="figures",
+                category=PLAN.section(figure),
                 labels={"figure": figure.name.replace("_", " ")},
             ),
             PLAN.place(figure.outputs[1]),
@@ -59,8 +59,8 @@ for page in PLAN.of_kind("pages"):
                 report(
                     PLAN.place(page.outputs[0]),
                     caption="../report/report.rst",
-                    category="report",
-                    labels={"page": "scorecard, figures, and what made them"},
+                    category="Scorecard",
+                    labels={"page": "verdicts, figures, and what made them"},
                 )
                 if page.name == "report"
                 else PLAN.place(page.outputs[0])

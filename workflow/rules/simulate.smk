@@ -7,11 +7,11 @@ for system in STUDY.systems:
         input:
             lambda wildcards: PLAN.inputs(PLAN.block(wildcards)),
         output:
-            expand(
-                f"{PLAN.folder}/{LOG}",
-                kind=STUDY.known[system].kinds,
-                allow_missing=True,
-            ),
+            # `snakemake --cache` needs names; none may be that of a method of lists, such as index.
+            **{
+                f"log_{kind}": f"{PLAN.folder}/{LOG}".replace("{kind}", kind)
+                for kind in STUDY.known[system].kinds
+            },
         log:
             f"{PLAN.folder}/{JOB_LOG}",
         wildcard_constraints:
