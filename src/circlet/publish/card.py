@@ -22,7 +22,8 @@ def text(data: Published) -> str:
         "pretty_name": data.title,
         "tags": TAGS,
         "size_categories": [next((size for most, size in _SIZES.items() if rows < most), "n>10M")],
-        "configs": [{"config_name": t.name, "data_files": t.path} for t in data.tables],
+        # The Hub cannot read a table without rows.
+        "configs": [{"config_name": t.name, "data_files": t.path} for t in data.tables if t.rows],
     }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from circlet.lazy_import import load
 from circlet.publish import card, croissant
-from circlet.publish.data import AUTHORS, CONFIG, PARQUET, TAGS, Published
+from circlet.publish.data import AUTHORS, CONFIG, PARQUET, TAGS, Published, library
 
 NAME = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"  # a crate that names the program of its files
@@ -20,8 +19,8 @@ _MEANINGS = {
 
 def text(data: Published, sums: dict[str, tuple[str, int]]) -> str:
     """Return the crate's metadata as JSON; ``sums`` has SHA-256 and size (bytes) of its files."""
-    crate = load("rocrate.rocrate").ROCrate(version="1.1")
-    entity = load("rocrate.model").ContextEntity
+    crate = library("rocrate.rocrate").ROCrate(version="1.1")
+    entity = library("rocrate.model").ContextEntity
 
     def add(id: str, type: str, name: str, **more: Any) -> Any:
         return crate.add(entity(crate, id, properties={"@type": type, "name": name} | more))
@@ -29,8 +28,8 @@ def text(data: Published, sums: dict[str, tuple[str, int]]) -> str:
     crate.name, crate.description, crate.datePublished = data.title, data.about, data.date
     crate.keywords = TAGS
     crate.license = add(data.licence_url, "CreativeWork", data.licence)
-    crate.creator = author = add("#authors", "Organization", AUTHORS)
-    root = crate.root_dataset
+    root, authors = crate.root_dataset, add("#authors", "Organization", AUTHORS)
+    root["creator"] = root["author"] = authors
     root["conformsTo"] = add(PROFILE, "CreativeWork", "Process Run Crate", version="0.5")
     papers = [(source.name, source.metadata) for source in data.sources]
     root["citation"] = [
@@ -52,7 +51,8 @@ def text(data: Published, sums: dict[str, tuple[str, int]]) -> str:
         for path, (digest, size) in sums.items()
     }
     run = {
-        "agent": author,
+        "agent": authors,
+        "description": "snakemake trained or simulated the runs, and made the tables",
         "instrument": add("#circlet", "SoftwareApplication", "circlet", version=data.version),
         "object": entities[CONFIG],
         "result": [entities[path] for path in data.sums],

@@ -8,15 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from circlet.lazy_import import load
-from circlet.publish.data import AUTHORS, PARQUET, TAGS, Column, Published, Table
+from circlet.publish.data import AUTHORS, PARQUET, TAGS, Column, Published, Table, library
 
 NAME = "croissant.json"
 
 
 def text(data: Published) -> str:
     """Return the metadata as JSON; raises mlcroissant's ValidationError if they are not valid."""
-    mlc = load("mlcroissant")
+    mlc = library("mlcroissant")
     files = [
         mlc.FileObject(
             id=path,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -80,8 +81,8 @@ class Published:
 
     @property
     def name(self) -> str:
-        """Name of its folder."""
-        return self.folder.resolve().name
+        """Name of its folder; of a partial study, also of the whole one."""
+        return Path(self.study.config.results).name
 
     @property
     def title(self) -> str:
@@ -158,11 +159,14 @@ def read(
     paths = _tables(folder)
     contents = {path.stem: parquet.read(path) for path in paths}
     footers = {path.stem: parquet.footer(path) for path in paths}
-    config = _config(folder, footers) | {"results": f"results/{folder.resolve().name}"}
+    whole, name = folder.resolve().parts[-2:]
+    config = _config(folder, footers)
+    config["results"] = f"results/{whole}_{name}" if name == "partial" else f"results/{name}"
     try:
         study = planning.plan(config | {"collections": [*collections]}).staged(folder)
     except ConfigError as error:
-        hint = "" if collections else " (name your own collections after --collections)"
+        is_own = any("." in e["system"] for e in config["experiments"].values()) and not collections
+        hint = "; name your own collections after --collections" if is_own else ""
         raise ConfigError(f"{folder}: {error}{hint}") from None
     if not (folder / CONFIG).exists():
         _check_complete(study, footers)
@@ -185,6 +189,17 @@ def read(
         licence,
         _day(day) or datetime.fromtimestamp(newest, UTC).date().isoformat(),
     )
+
+
+def library(name: str) -> ModuleType:
+    """Import a library that is not installed with circlet; raises ConfigError if it is missing."""
+    try:
+        return load(name)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"publish needs {error.name}: pip install 'circlet[publish]', or in a clone: make "
+            ".venv/with-publish"
+        ) from None
 
 
 def described(module: str) -> str:
