@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 import yaml
 
@@ -75,7 +76,7 @@ class Published:
     tables: list[Table]
     logs: list[str]  # their paths below the folder
     footers: list[dict[str, Any]]  # of its tables
-    made: list[dict[str, Any]]  # rows of the table ``provenance``
+    made: pd.DataFrame  # the table ``provenance``
     licence: str  # SPDX identifier
     date: str  # of publication
 
@@ -120,16 +121,12 @@ class Published:
         return [c for c in used if c.metadata.authors != AUTHORS]
 
     @property
-    def origin(self) -> list[dict[str, Any]]:
+    def origin(self) -> pd.DataFrame:
         """What made the runs of each system."""
-        rows = []
-        for system in dict.fromkeys(row["system"] for row in self.made):
-            same = [row for row in self.made if row["system"] == system]
-            sums = {name: sum(row[name] for row in same) for name in ("runs", "hours")}
-            names = ("device", "machine", "commit", "versions")
-            texts = {name: "; ".join(dict.fromkeys(row[name] for row in same)) for name in names}
-            rows.append({"system": system} | sums | texts)
-        return rows
+        names = ("device", "machine", "commit", "versions")
+        texts = dict.fromkeys(names, lambda values: "; ".join(dict.fromkeys(values)))
+        by_system = self.made.groupby("system", sort=False)
+        return by_system.agg({"runs": "sum", "hours": "sum"} | texts).reset_index()
 
     @cached_property
     def sums(self) -> dict[str, tuple[str, int]]:
@@ -157,7 +154,6 @@ def read(
     if not re.fullmatch(r"[A-Za-z0-9.+-]+", licence):
         raise ConfigError(f"--licence: must be an SPDX identifier such as CC-BY-4.0: {licence!r}")
     paths = _tables(folder)
-    contents = {path.stem: parquet.read(path) for path in paths}
     footers = {path.stem: parquet.footer(path) for path in paths}
     whole, name = folder.resolve().parts[-2:]
     config = _config(folder, footers)
@@ -170,22 +166,25 @@ def read(
         raise ConfigError(f"{folder}: {error}{hint}") from None
     if not (folder / CONFIG).exists():
         _check_complete(study, footers)
-    modules = targets.modules(study, "tables")
-    newest = max(path.stat().st_mtime for path in paths)
+    modules, tables, made = targets.modules(study, "tables"), [], pd.DataFrame()
+    for path in paths:
+        content = parquet.read(path)
+        meaning = described(modules[path.stem]) if path.stem in modules else path.stem
+        tables.append(Table(path.stem, meaning, content.schema, len(content)))
+        if path.stem == "provenance":
+            made = content.to_pandas()
     logs = sorted(folder.glob("logs/*/*/seeds_*/*.parquet")) if with_logs else []
     for path in logs:
         parquet.read(path)  # raises LogError if it is damaged
+    newest = max(path.stat().st_mtime for path in paths)
     return Published(
         study,
         folder,
         yaml.safe_dump(config, sort_keys=False, width=100, allow_unicode=True),
-        [
-            Table(name, described(modules[name]) if name in modules else name, c.schema, len(c))
-            for name, c in contents.items()
-        ],
+        tables,
         [path.relative_to(folder).as_posix() for path in logs],
         list(footers.values()),
-        contents["provenance"].to_pylist() if "provenance" in contents else [],
+        made,
         licence,
         _day(day) or datetime.fromtimestamp(newest, UTC).date().isoformat(),
     )
