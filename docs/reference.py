@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import yaml
 
 from circlet.config import reading, schema
@@ -12,6 +13,7 @@ from circlet.config.collection import Needs
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
 from circlet.lazy_import import load
+from circlet.publish.data import described
 from circlet.study import declared_systems, limits, points, registry
 from circlet.systems.spec import Parameter, SystemSpec
 
@@ -148,6 +150,19 @@ def modules(package: str) -> str:
     return "\n".join(lines)
 
 
+def datasets() -> str:
+    """Return the frozen studies as a Markdown table: tables, rows and size of each."""
+    lines = ["| frozen study | tables | rows | MB |", "|---|---|---|---|"]
+    for config in sorted((ROOT / "docs/studies").glob("*/config.yaml")):
+        files = [*config.parent.glob("tables/*.parquet")]
+        rows = sum(pq.read_metadata(file).num_rows for file in files)
+        size = sum(file.stat().st_size for file in files) / 1e6
+        lines.append(
+            f"| `docs/studies/{config.parent.name}` | {len(files)} | {rows} | {size:.1f} |"
+        )
+    return "\n".join(lines)
+
+
 MAX_COLUMNS = 6  # most columns of a table to list
 
 
@@ -156,8 +171,7 @@ def tables(package: str) -> str:
     collection = next(c for c in registry.SHIPPED if c.package == package)
     lines = ["| table | content | first columns |", "|---|---|---|"]
     for name, module in collection.modules("tables").items():
-        text = (load(module).__doc__ or "").split("\n\n")[0].partition(": ")[2]
-        meaning = " ".join(text.split()).removesuffix(".").replace("``", "`").replace("R^2", "R²")
+        meaning = described(module)
         file = registry.path_of(module).relative_to(ROOT)
         columns = ", ".join(_first_columns(module))
         lines.append(f"| [`{name}`](../{file}) | {meaning} | {columns} |")

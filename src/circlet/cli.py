@@ -54,6 +54,7 @@ def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
     _add_target_commands(subparsers)
     _add_bench(subparsers)
     _add_compare(subparsers)
+    _add_publish(subparsers)
     _add_authoring_commands(subparsers)
     for name, module in modules.items():
         command = _load_command(module)
@@ -207,6 +208,27 @@ def _add_compare(subparsers) -> None:
         metavar="NAME",
         help="with --values: columns to ignore",
     )
+
+
+def _add_publish(subparsers) -> None:
+    text = (
+        "write a study as a data set for the Hugging Face Hub or Zenodo: tables, a card, and "
+        "metadata as Croissant and RO-Crate"
+    )
+    parser = subparsers.add_parser("publish", help=text, description=text)
+    parser.set_defaults(function=commands.publish, log=None)
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="a results folder, or a frozen study"
+    )
+    text = "destination; default: FOLDER/published, and for a frozen study results/NAME/published"
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help=text)
+    parser.add_argument("--logs", action="store_true", help="also copy the logs of all runs")
+    text = "SPDX identifier of the licence; default: %(default)s, as circlet has"
+    parser.add_argument("--licence", default="MIT", metavar="NAME", help=text)
+    text = "day of publication; default: the day on which the newest table was written (UTC)"
+    parser.add_argument("--date", metavar="YYYY-MM-DD", help=text)
+    text = "folders of your own collections, if the study uses any"
+    parser.add_argument("--collections", nargs="+", default=[], metavar="FOLDER", help=text)
 
 
 def _add_authoring_commands(subparsers) -> None:

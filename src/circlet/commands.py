@@ -212,6 +212,26 @@ def compare_folders(arguments: argparse.Namespace) -> None:
         comparison.save_figure(arguments.figure)
 
 
+def publish(arguments: argparse.Namespace) -> None:
+    """Write a study as a data set, and print its size and how to upload it."""
+    published = load("circlet.publish")
+    folder, to = arguments.folder, arguments.to
+    options = {"licence": arguments.licence, "day": arguments.date}
+    data = load("circlet.publish.data").read(
+        folder, with_logs=arguments.logs, collections=arguments.collections, **options
+    )
+    if to is None:
+        to = (Path("results") / data.name if data.is_frozen else folder) / "published"
+    published.write(data, to)
+    size = sum(size for _, size in data.sums.values())
+    parts = f"{len(data.tables)} tables" + f", {len(data.logs)} logs" * arguments.logs
+    print(f"{to}: {parts}, {size / 1e6:.1f} MB")
+    others = [p.stat().st_size for p in folder.glob("logs/*/*/seeds_*/*.parquet")]
+    if others and not arguments.logs:
+        print(f"without logs: {len(others)} files, {sum(others) / 1e6:.1f} MB; --logs copies them")
+    print(f"next: hf upload OWNER/{data.name} {shlex.quote(str(to))} --repo-type dataset")
+
+
 def make_new(arguments: argparse.Namespace) -> None:
     """Write template files, and print the next command."""
     new, path = load("circlet.new"), arguments.path

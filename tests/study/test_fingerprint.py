@@ -54,6 +54,7 @@ ROOMS = {
     "bench": (*FILES, "systems", "training", "native", "terminal"),
     "compare": FILES,
     "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
+    "publish": (*FILES, "pages.experiments"),
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
     "commands": (*FILES, "build", "terminal"),

@@ -1,6 +1,7 @@
-"""A server that speaks as much of the APIs of Kubernetes and AWS Batch as Snakemake's plugins use.
+"""Servers that speak as much of three APIs as their clients use here.
 
-A job is a process of this machine in an empty folder of its own, without the submitter's files.
+`Cloud`: Kubernetes and AWS Batch. A job is a process of this machine in an empty folder of its own,
+without the submitter's files. `Hub`: the Hugging Face Hub.
 """
 
 import base64
@@ -18,6 +19,52 @@ import yaml
 # What a container would have from its image, or its cluster.
 FROM_THE_IMAGE = ("PATH", "HOME", "LANG", "PYTHONPATH", "AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION",
                   "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")  # fmt: skip
+
+
+class Hub(ThreadingHTTPServer):
+    """Serves a folder as a data set of the Hugging Face Hub, to `huggingface_hub`."""
+
+    def __init__(self, folder: Path):
+        super().__init__(("127.0.0.1", 0), HubHandler)
+        self.folder = folder
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """Address of the server."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class HubHandler(BaseHTTPRequestHandler):
+    """Answers what the client asks of a data set: that it is there, its files, their bytes."""
+
+    def do_GET(self) -> None:
+        folder, commit = self.server.folder, 40 * "0"
+        address, _, name = self.path.partition("/resolve/main/")
+        if name:
+            content = (folder / name).read_bytes()
+        elif "/tree/" in address:
+            files = [path for path in folder.rglob("*") if path.is_file()]
+            entries = [
+                {"type": "file", "path": path.relative_to(folder).as_posix(), "oid": commit,
+                 "size": path.stat().st_size}
+                for path in files
+            ]  # fmt: skip
+            content = json.dumps(entries).encode()
+        else:
+            content = json.dumps({"id": "me/study", "sha": commit}).encode()
+        part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if part:
+            content = content[int(part[1]) : int(part[2]) + 1]
+        self.send_response(206 if part else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("ETag", f'"{commit}"')
+        self.send_header("X-Repo-Commit", commit)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 class Cloud(ThreadingHTTPServer):

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import clouds
 import pytest
+from conftest import config, make_tables, run_blocks
 
 from circlet import compare
+from circlet.cli import main
 from circlet.storage import remote
 from circlet.study import planning
 
@@ -114,6 +116,37 @@ def test_blocks_and_tables_run_on_remote_machines(
     )
     cloud.shutdown()
     cloud.server_close()
+
+
+READ = """\
+import sys
+import circlet
+folder, address = sys.argv[1:]
+here, there = circlet.load(folder, "arrow"), circlet.load(address, "arrow")
+assert there.tables == here.tables and there.logs == here.logs
+assert all(there.table(name).equals(here.table(name)) for name in here.tables)
+assert there.log("curves").equals(here.log("curves"))
+print(len(there.tables))
+"""
+
+
+@pytest.mark.parametrize("place", ["bucket", "hub"])
+def test_a_published_study_is_read_from_where_it_is_uploaded(
+    place, empty_project, bucket, tmp_path
+):
+    study = run_blocks(planning.plan(config(tmp_path / "study")))
+    make_tables(study)
+    main(["publish", str(study.results), "--logs"])
+    folder, address = study.results / "published", f"{bucket}/published"
+    if place == "bucket":
+        for path in folder.rglob("*.*"):
+            remote.Remote(address).put(path, path.relative_to(folder).as_posix())
+        empty_project.run("-c", READ, folder, address)
+    else:  # whose client reads this variable when it is imported
+        with clouds.Hub(folder) as hub, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HF_ENDPOINT", hub.address)
+            empty_project.run("-c", READ, folder, "hf://datasets/me/study")
+            hub.shutdown()
 
 
 def test_any_scheduler_with_a_submit_command(empty_project):

@@ -55,7 +55,7 @@ def _optimizer(point: Point) -> str:
     return OPTIMIZERS.get(name, name)
 
 
-def _setting(points: list[Point]) -> dict[str, Any]:
+def setting(points: list[Point]) -> dict[str, Any]:
     """Return an experiment's setting: parameters off their defaults, steps, number of weights."""
     system = points[0].system
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
@@ -97,7 +97,7 @@ def rows(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
                 "hours": float(of_experiment["seconds"].sum()) / 3600,
                 "device": ", ".join(sorted(of_experiment["device"].unique())),
                 "points": summaries.get(name),
-                **_setting(study.experiment(name)),
+                **setting(study.experiment(name)),
             }
         )
     return entries
