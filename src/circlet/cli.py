@@ -129,6 +129,11 @@ def _add_study_commands(subparsers) -> None:
         help="also keep checkpoints at this address, such as s3://bucket/checkpoints",
     )
     run.add_argument(
+        "--grouped",
+        action="store_true",
+        help="keep copies of logs, and use them again, until the study is done",
+    )
+    run.add_argument(
         "--device",
         choices=["auto", "cpu", "cuda"],
         default="auto",

@@ -15,7 +15,7 @@ import msgspec
 
 from circlet import build, errors, terminal
 from circlet.lazy_import import load
-from circlet.storage import files, progress, remote
+from circlet.storage import files, kept, progress, remote
 from circlet.study import planning, targets
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
@@ -118,7 +118,11 @@ def run_blocks(arguments: argparse.Namespace) -> None:
         for block, stamp in before:
             if caught:
                 raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")
+            if arguments.grouped:
+                kept.restore(block)
             job.run_block(block, device, _Progress(block), caught, stamp, arguments.checkpoints)
+            if arguments.grouped:
+                kept.keep(block)
 
 
 class _Progress:

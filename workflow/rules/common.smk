@@ -25,6 +25,7 @@ if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
 
 PLAN = pipeline.Pipeline(workflow, config)
 STUDY = PLAN.study
+REQUESTS = PLAN.requests
 # The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = PLAN.collections
 CONDA = "../envs/circlet.yaml"
