@@ -113,6 +113,9 @@ def _add_study_commands(subparsers) -> None:
     status.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
+    status.add_argument(
+        "--usage", action="store_true", help="compare requested with used memory and time"
+    )
     _add_source(status)
     text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)
