@@ -31,8 +31,9 @@ class Requests:
         self.is_outer = is_outer
         if is_outer:
             os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
+            os.environ["CIRCLET_GPU_SHARES"] = str(self.provided("gpu_shares") or 1)
             os.environ["CIRCLET_GROUP"] = "1"
-        workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_GROUP")
+        workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_GPU_SHARES", "CIRCLET_GROUP")
 
     @property
     def group_size(self) -> int:
@@ -60,8 +61,8 @@ class Requests:
 
         If ``jobs`` are in one group, Snakemake requests the sum of their minutes.
         """
-        limit = (self.provided("max_runtime") or math.inf) // jobs
-        return min(minutes * 2 ** (attempt - 1), max(1, limit))
+        most = self.provided("max_runtime")
+        return min(minutes * 2 ** (attempt - 1), max(1, most // jobs) if most else math.inf)
 
     def block_memory(self, wildcards: Any, attempt: int) -> float:
         """Return the memory (MB) that the job of a block requests."""
@@ -77,6 +78,16 @@ class Requests:
     def gpus(self, wildcards: Any) -> int:
         """Return the number of GPUs that the job of a block requests."""
         return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
+
+    def whole_gpus(self, wildcards: Any) -> int | None:
+        """Return the GPUs for the job of a block alone; None if it needs none, or a shard."""
+        return None if self.shard(wildcards) else self.gpus(wildcards) or None
+
+    def shard(self, wildcards: Any) -> str | None:
+        """Return what SLURM calls a share of a GPU, if the profile lets jobs share GPUs."""
+        # On one machine Snakemake counts jobs on GPUs, and locks assign the shares.
+        is_shared = int(os.environ["CIRCLET_GPU_SHARES"]) > 1 and not self.workflow.local_exec
+        return "shard:1" if is_shared and self.gpus(wildcards) else None
 
     def group(self, wildcards: Any) -> str | None:
         """Return the group of a block; None if it is a job of its own.

@@ -27,8 +27,9 @@ for system in STUDY.systems:
             group_slot=lambda wildcards: 1 if REQUESTS.group(wildcards) else None,
             grouped=lambda wildcards: "--grouped" if REQUESTS.group(wildcards) else "",
             # Only where it is needed: Kubernetes and AWS Batch, which names it _gpus, refuse 0.
-            gpu=lambda wildcards: REQUESTS.gpus(wildcards) or None,
-            _gpus=lambda wildcards: REQUESTS.gpus(wildcards) or None,
+            gpu=REQUESTS.whole_gpus,
+            _gpus=REQUESTS.whole_gpus,
+            gres=REQUESTS.shard,
             collections=COLLECTIONS,
             checkpoints=PLAN.checkpoints,
             device=lambda wildcards: "cuda" if REQUESTS.gpus(wildcards) else "cpu",
