@@ -43,7 +43,7 @@ def trained(monkeypatch, system, steps, wrap, **parameters):
     point = planning.plan(config(system=system, parameters=parameters, steps=steps)).points[0]
     with torch.no_grad():
         *_, group = run.run_group(point, [0, 1], CPU)
-    return group.stack.tensors[1]
+    return group.stack.tensors[1, 1]
 
 
 @pytest.mark.parametrize(

@@ -175,9 +175,9 @@ def test_a_gpu_is_worth_its_start_for_minutes_of_work():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--profile", "profiles/local"], ["gpu=0, device=cpu", "gpu=0, device=cpu"]),
-        (["--profile", "profiles/gpu"], ["gpu=0, device=cpu", "gpu=1, device=cuda"]),
-        (["--profile", "profiles/gpu", "--resources", "gpu=0"], 2 * ["gpu=0, device=cpu"]),
+        (["--profile", "profiles/local"], ["device=cpu", "device=cpu"]),
+        (["--profile", "profiles/gpu"], ["device=cpu", "gpu=1, device=cuda"]),
+        (["--profile", "profiles/gpu", "--resources", "gpu=0"], 2 * ["device=cpu"]),
     ],
 )
 def test_profiles_give_gpus_to_the_blocks_that_are_worth_it(empty_project, arguments, expected):
@@ -187,5 +187,5 @@ def test_profiles_give_gpus_to_the_blocks_that_are_worth_it(empty_project, argum
     )
     said = empty_project.run("snakemake", "--dry-run", "--quiet", "host", *arguments).stdout
     found = [re.findall(r"\b(?:gpu|device)=\w+", line) for line in said.splitlines()]
-    found = [", ".join(pairs) for pairs in found if len(pairs) == 2]
+    found = [", ".join(pairs) for pairs in found if pairs]
     assert sorted(found) == expected

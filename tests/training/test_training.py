@@ -17,10 +17,16 @@ CPU = torch.device("cpu")
 def test_adamw_with_multipliers_equals_groups_of_torch():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
-    ours = dict(zip((1, 0.1, 0), (part.clone() for part in start.split([4, 3, 1], 1)), strict=True))
+    ours = dict(
+        zip(
+            ((1, 1), (0.1, 0.5), (0, 1)),
+            (part.clone() for part in start.split([4, 3, 1], 1)),
+            strict=True,
+        )
+    )
     parts = [torch.nn.Parameter(part.clone()) for part in start.split([4, 3, 1], 1)]
     optimizer = Adam(ours, 0.01, 0.3)
-    groups = [{"params": parts[:1]}, {"params": parts[1:2], "lr": 0.001}]
+    groups = [{"params": parts[:1]}, {"params": parts[1:2], "lr": 0.001, "weight_decay": 0.15}]
     reference = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.3)
     for _ in range(30):
         gradient = torch.randn(3, 8, generator=generator, dtype=torch.float64)
@@ -40,12 +46,12 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
     for has_kernel in (True, False):
         generator = torch.Generator().manual_seed(0)
         values = torch.randn(4, 30, generator=generator, dtype=dtype)
-        optimizer = Adam({1: values}, 0.01, 0.3, decoupled)
+        optimizer = Adam({(1, 1): values}, 0.01, 0.3, decoupled)
         assert optimizer.kernel is not None  # the tested release of PyTorch has the kernel
         optimizer.kernel = optimizer.kernel if has_kernel else None
         for _ in range(100):
-            optimizer.step({1: torch.randn(4, 30, generator=generator, dtype=dtype)})
-        found.append((values, optimizer.means[1], optimizer.squares[1], optimizer.steps))
+            optimizer.step({(1, 1): torch.randn(4, 30, generator=generator, dtype=dtype)})
+        found.append((values, optimizer.means[1, 1], optimizer.squares[1, 1], optimizer.steps))
     for fused, plain in zip(*found, strict=True):
         torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
 

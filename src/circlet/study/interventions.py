@@ -1,8 +1,8 @@
 """Interventions: transforms of the initial state, most of them of the embedding.
 
 A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` has the
-arguments of each as JSON schemas. ``freeze`` transforms nothing: it keeps the embedding as it
-is throughout the training.
+arguments of each as JSON schemas. Three transform nothing, but act in training: ``freeze`` keeps
+the embedding as it is, ``change`` and ``clamp`` begin at a step (`circlet.training.changes`).
 
 A collection adds interventions in ``interventions/NAME.py``, which must not import torch:
 
@@ -86,6 +86,50 @@ _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "freeze": {},
+    "change": {
+        "step": {
+            "description": (
+                "The last step with the settings of `parameters`; up to this step, the run equals "
+                "one without `change`."
+            ),
+            "type": "integer",
+            "minimum": 0,
+        },
+        "over": {
+            "description": "Number of steps in which the settings change, linearly.",
+            "type": "integer",
+            "minimum": 1,
+            "default": 1,
+        },
+        "weight_decay": {
+            "description": "The later weight decay.",
+            "type": "number",
+            "minimum": 0,
+            "default": None,
+        },
+        "learning_rate": {
+            "description": "The later learning rate.",
+            "type": "number",
+            "minimum": 0,
+            "default": None,
+        },
+    },
+    "clamp": {
+        "step": {
+            "description": "The last step without the constraint.",
+            "type": "integer",
+            "minimum": 0,
+        },
+        "factor": {
+            "description": (
+                "After each later step, all trained weights are multiplied by one number, so that "
+                "their norm is this multiple of their norm at `step`."
+            ),
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1.0,
+        },
+    },
     "transfer": {
         "of": {
             "description": (
@@ -100,6 +144,8 @@ _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
 # Interventions on frequencies, which need the log of signals, and all on the embedding.
 SPECTRAL = ("scale", "construct", "keep")
 OF_EMBEDDING = (*SPECTRAL, "freeze")
+IN_TRAINING = ("freeze", "change", "clamp")
+SETTINGS = ("learning_rate", "weight_decay")  # that `change` changes
 
 FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code
 
@@ -250,6 +296,8 @@ def apply(
         keywords = {key: value for key, value in arguments.items() if key != "of"}
         copies = {key: values.copy() for key, values in arrays.items()}
         return _alike(arrays, _own(name).apply(copies, stream, parent, **keywords), module)
+    if name in IN_TRAINING:  # the trainer applies it
+        return arrays
     if name == "transfer":
         return {key: parent[key].astype(float) for key in arrays}
     embedding, final = arrays["embedding"], parent.get("signals", np.array([np.nan]))
@@ -267,8 +315,6 @@ def apply(
             changed = keep(embedding, [1 + int(k) for k in order[: arguments["strongest"]]])
         case "keep":
             changed = np.full_like(embedding, np.nan)
-        case "freeze":
-            changed = embedding  # the trainer does not change it
         case _:
             raise NotImplementedError(name)
     return arrays | {"embedding": changed}

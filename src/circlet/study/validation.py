@@ -19,8 +19,10 @@ from circlet.errors import ConfigError, unknown
 from circlet.study import limits
 from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
+    IN_TRAINING,
     INTERVENTIONS,
     OF_EMBEDDING,
+    SETTINGS,
     SPECTRAL,
     is_list_of_values,
     list_interventions,
@@ -167,8 +169,13 @@ def _check_interventions(
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"{where}: {min(twice)} is listed twice")
-    if "freeze" in names and not system.is_trained:
-        raise ConfigError(f"{where}: freeze needs a trained system, but {system.name} is simulated")
+    if not system.is_trained and (unfit := set(names) & set(IN_TRAINING)):
+        raise ConfigError(
+            f"{where}: {min(unfit)} needs a trained system, but {system.name} is simulated"
+        )
+    changed = dict(list_interventions(experiment.interventions)).get("change", {})
+    if unfit := changed.keys() & set(SETTINGS) - system.parameters.keys():
+        raise ConfigError(f"{where}.change: {system.name} has no parameter {min(unfit)}")
     if not system.embedding and (unfit := set(names) & set(OF_EMBEDDING)):
         raise ConfigError(
             f"{where}: {min(unfit)} acts on the embedding, but {system.name} has none"
@@ -250,6 +257,8 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
     required = [key for key, declared in schemas.items() if "default" not in declared]
     if missing := [key for key in required if key not in arguments]:
         raise ConfigError(f"{where}: needs {', '.join(missing)}")
+    if name == "change" and not arguments.keys() & set(SETTINGS):
+        raise ConfigError(f"{where}: needs {' or '.join(SETTINGS)}")
     if name == "keep":
         if len(arguments.keys() - {"of"}) != 1:
             raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
@@ -311,6 +320,12 @@ def check_point(where: str, point: Point) -> None:
             "has; give it only where the optimizer is sgd, such as `cases: [{optimizer: adamw}, "
             f"{{optimizer: sgd, momentum: {momentum}}}]`"
         )
+    for name, arguments in list_interventions(point.interventions):
+        if name in ("change", "clamp") and arguments["step"] >= point.steps:
+            raise ConfigError(
+                f"{where}.interventions.{name}: begins after step {arguments['step']}, but runs "
+                f"have {point.steps} steps"
+            )
     limits.check_name(where, point)
     limits.check_logs(where, point)
     _check_frequencies(where, point)

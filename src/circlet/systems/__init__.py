@@ -22,6 +22,8 @@ Functions of one run. circlet stacks the runs and differentiates (`circlet.train
     the metrics are ``train_loss`` and ``test_loss``.
 ``learning_rate_multipliers(parameters)``
     Optional: multiples of the learning rate by name of the weight, where they are not 1.
+``weight_decay_multipliers(parameters)``
+    Optional: multiples of the weight decay by name of the weight, where they are not 1.
 ``gradients(weights, examples, out)``
     Optional: as below; ``examples`` are the train examples of all runs.
 
@@ -33,7 +35,7 @@ A gradient of its own
 ``initial(parameters, seeds)``
     The arrays of one run at step 0 by name, float64 numpy arrays of the same shapes for all seeds.
     If ``SYSTEM.embedding`` says so, one of them is ``embedding``, shape (tokens, d).
-``learning_rate_multipliers(parameters)``
+``learning_rate_multipliers(parameters)``, ``weight_decay_multipliers(parameters)``
     As above.
 ``train_mask(parameters, seeds)``
     Optional, for the explorer: whether the run is trained on each pair of tokens, in lexicographic

@@ -102,6 +102,12 @@ class FromLoss(UserFunctions):
             self.logged(name): m for name, m in (multipliers | dict.fromkeys(frozen, 0)).items()
         }
 
+    def weight_decay_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
+        """Return the author's multipliers of the weight decay."""
+        declared: Any = getattr(self.own, "weight_decay_multipliers", lambda parameters: {})
+        multipliers = declared(copy.deepcopy(parameters))
+        return {self.logged(name): float(m) for name, m in multipliers.items()}
+
     def _usually_frozen(self, parameters: dict[str, Any]) -> list[str]:
         """Return names of weights that require no gradient; `data` checks that all seeds agree."""
         return _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))

@@ -9,6 +9,7 @@ import pyarrow as pa
 from circlet.study import interventions
 from circlet.study.points import Point
 from circlet.study.seeds import PURPOSES
+from circlet.training.changes import Changes
 from circlet.training.recorder import Recorder
 
 Arrays = dict[str, np.ndarray]
@@ -27,6 +28,8 @@ class Group:
         self.done = -1  # steps; step 0 is not recorded yet
         self.seconds = 0.0  # of computing time
         self.startable: Any = True  # whether the start of each run with a parent is finite
+        self.changes = Changes(point)
+        self.norms: Any = None  # at which the weights of each run are kept, (runs,)
 
     def finite(self) -> np.ndarray:
         """Return whether all values of a run are finite, (runs,)."""
@@ -57,6 +60,29 @@ class Group:
         """Give the recorder the values of a kind of log at this step."""
         raise NotImplementedError
 
+    def scale(self, factors: np.ndarray) -> None:
+        """Multiply all trained weights of each run by a factor (runs,)."""
+        raise NotImplementedError
+
+    def trained_norms(self) -> np.ndarray:
+        """Return the norm of all trained weights of each run, (runs,) float64."""
+        raise NotImplementedError
+
+    def constrain(self) -> None:
+        """Keep the norm of the weights after a step, if the point has the intervention ``clamp``.
+
+        Khanh, arXiv 2606.18465, clamps the norm to separate its effect from that of the logits.
+        """
+        clamp = self.changes.clamp
+        if not clamp or self.done < clamp["step"]:
+            return
+        norms = self.trained_norms()
+        if self.done == clamp["step"]:
+            self.norms = clamp["factor"] * norms
+        else:
+            with np.errstate(all="ignore"):  # a run that diverges
+                self.scale(self.norms / norms)
+
     def record(self) -> None:
         """Record what is to be logged at this step."""
         due = self.recorder.due.get(self.done, ())
@@ -83,6 +109,7 @@ class Group:
         return {
             "done": self.done,
             "seconds": self.seconds,
+            "norms": self.norms,
             **self.arrays(),
             "recorded": self.recorder.kept,
         }
@@ -98,7 +125,7 @@ class Group:
     def restore(self, state: dict[str, Any]) -> None:
         """Resume from a state of the same runs."""
         self.done, self.seconds = state["done"], state["seconds"]
-        self.recorder.kept = state["recorded"]
+        self.recorder.kept, self.norms = state["recorded"], state["norms"]
         self.set_arrays(state, self.done == self.point.steps)
 
     def tables(self) -> dict[str, pa.Table]:
@@ -151,3 +178,9 @@ def learning_rate_multipliers(point: Point, equations: Any) -> dict[str, float]:
     """Return the learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
     declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
     return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
+
+
+def weight_decay_multipliers(point: Point, equations: Any) -> dict[str, float]:
+    """Return the weight-decay multipliers by name, where they are not 1."""
+    declared: Any = getattr(equations, "weight_decay_multipliers", lambda parameters: {})
+    return declared(point.parameters)

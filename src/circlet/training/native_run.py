@@ -91,15 +91,17 @@ class NativeRun(Group):
         super().__init__(point, [seed], "cpu")
         module: Any = native.starts(point.system.equations)
         streams, parameters = point.seeds(seed), point.parameters
+        rates = learning_rate_multipliers(point, module)
         self.run = native.Run(
             module.kernel(parameters, streams),
             initial(point, module, seed, parent),
             parameters,
-            learning_rate_multipliers(point, module),
+            rates,
             point.settings.dtype,
         )
         self.startable = point.parent is None or bool(self.finite()[0])
         self.batches = Batches(module, parameters, streams)
+        self.trained = [v for name, v in self.run.arrays.items() if rates.get(name, 1)]
         self.steps = FIRST  # of a call
         self.recorded = sorted(self.recorder.due)
 
@@ -115,12 +117,16 @@ class NativeRun(Group):
         else:
             place = bisect.bisect_right(self.recorded, self.done)
             due = self.recorded[place] if place < len(self.recorded) else self.point.steps
-            steps = min(self.steps, due - self.done)
+            until = self.changes.constant_until(self.done, due)
+            steps = min(self.steps, until - self.done)
+            for name, value in self.changes.settings(self.done + 1).items():
+                setattr(self.run.optimizer, name, value)
             self.run.train(self.done, steps, self.batches.of(self.done + 1, self.done + steps))
             self.done += steps
             spent = max(time.process_time() - started, 1e-6)
             if steps == self.steps:
                 self.steps = max(1, int(steps * min(2.0, LONGEST / spent)))
+        self.constrain()
         with np.errstate(all="ignore"):  # a run that diverges has rows, too
             self.record()
         self.seconds += time.process_time() - started
@@ -146,6 +152,16 @@ class NativeRun(Group):
     def norm(self, array: np.ndarray) -> Any:
         """Return the norm of an array."""
         return np.linalg.norm(array.ravel())
+
+    def scale(self, factors: np.ndarray) -> None:
+        """Multiply all trained weights by a factor (1,)."""
+        for array in self.trained:
+            array *= factors.astype(array.dtype)
+
+    def trained_norms(self) -> np.ndarray:
+        """Return the norm of all trained weights, (1,) float64."""
+        squares = (np.square(array, dtype=float).sum() for array in self.trained)
+        return np.sqrt([sum(squares)])
 
     def keep(self, kind: str, arrays: Mapping[str, Any]) -> None:
         """Give the recorder the values of a kind of log at this step."""

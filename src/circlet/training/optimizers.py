@@ -17,9 +17,9 @@ from torch import Tensor
 BETAS = (0.9, 0.999)
 EPS = 1e-8
 
-Values = dict[float, Float[Tensor, "runs values"]]
-"""Tensors by the multiple of the learning rate that they have; those at 0 are frozen, and neither
-move nor decay."""
+Values = dict[tuple[float, float], Float[Tensor, "runs values"]]
+"""Tensors by the multiples of learning rate and weight decay that they have; those with a learning
+rate of 0 are frozen, and neither move nor decay."""
 
 
 class Adam:
@@ -31,7 +31,7 @@ class Adam:
     def __init__(
         self, values: Values, learning_rate: float, weight_decay: float, decoupled: bool = True
     ):
-        self.values = {multiple: tensor for multiple, tensor in values.items() if multiple}
+        self.values = {key: tensor for key, tensor in values.items() if key[0]}
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.decoupled = decoupled
         # Private functions, which other releases of PyTorch may lack.
@@ -45,34 +45,35 @@ class Adam:
     def step(self, gradients: Values) -> None:
         """Update the values in place, given their gradients of the same shapes."""
         self.steps += 1
-        for multiple, tensor in self.values.items():
+        for key, tensor in self.values.items():
             if self.kernel is None:
-                self._step(multiple, gradients[multiple])
+                self._step(key, gradients[key])
                 continue
+            rate, decay = key
             self.kernel(
                 [tensor],
-                [gradients[multiple]],
-                [self.means[multiple]],
-                [self.squares[multiple]],
+                [gradients[key]],
+                [self.means[key]],
+                [self.squares[key]],
                 [],
                 [self.steps],
-                lr=multiple * self.learning_rate,
+                lr=rate * self.learning_rate,
                 beta1=BETAS[0],
                 beta2=BETAS[1],
-                weight_decay=self.weight_decay,
+                weight_decay=decay * self.weight_decay,
                 eps=EPS,
                 amsgrad=False,
                 maximize=False,
             )
 
-    def _step(self, multiple: float, gradient: Tensor) -> None:
+    def _step(self, key: tuple[float, float], gradient: Tensor) -> None:
         """Take the same step by public operations, several times slower than the kernel."""
-        x, mean, square = self.values[multiple], self.means[multiple], self.squares[multiple]
-        learning_rate = multiple * self.learning_rate
+        x, mean, square = self.values[key], self.means[key], self.squares[key]
+        learning_rate, weight_decay = key[0] * self.learning_rate, key[1] * self.weight_decay
         if self.decoupled:
-            x.mul_(1 - learning_rate * self.weight_decay)
+            x.mul_(1 - learning_rate * weight_decay)
         else:
-            gradient = gradient + self.weight_decay * x
+            gradient = gradient + weight_decay * x
         mean.lerp_(gradient, 1 - BETAS[0])
         square.lerp_(gradient.square(), 1 - BETAS[1])
         # In double precision, because 1 - 0.999 cancels.
@@ -92,7 +93,7 @@ class SGD:
     def __init__(
         self, values: Values, learning_rate: float, weight_decay: float, momentum: float = 0.0
     ):
-        self.values = {multiple: tensor for multiple, tensor in values.items() if multiple}
+        self.values = {key: tensor for key, tensor in values.items() if key[0]}
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.momentum = momentum
         moving = self.values if momentum else {}
@@ -100,13 +101,13 @@ class SGD:
 
     def step(self, gradients: Values) -> None:
         """Update the values in place, given their gradients of the same shapes."""
-        for multiple, tensor in self.values.items():
-            change = gradients[multiple]
+        for key, tensor in self.values.items():
+            (rate, decay), change = key, gradients[key]
             if self.weight_decay:
-                change = change.add(tensor, alpha=self.weight_decay)
+                change = change.add(tensor, alpha=decay * self.weight_decay)
             if self.momentum:
-                change = self.velocities[multiple].mul_(self.momentum).add_(change)
-            tensor.add_(change, alpha=-multiple * self.learning_rate)
+                change = self.velocities[key].mul_(self.momentum).add_(change)
+            tensor.add_(change, alpha=-rate * self.learning_rate)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from circlet.study.registry import path_of, place_in_own
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
-from circlet.training.group import Arrays, learning_rate_multipliers
+from circlet.training.changes import Changes
+from circlet.training.group import Arrays, learning_rate_multipliers, weight_decay_multipliers
 from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import initials
 
@@ -141,11 +142,10 @@ class PlainLoop:
         if equations.has_network:  # an author's parameters() may leave some out
             chosen = {id(values) for values in network.parameters()}
             trained = {k: values for k, values in weights.items() if id(values) in chosen}
-        multipliers = learning_rate_multipliers(point, equations)
-        optimiser = _Optimiser(trained, point.parameters, multipliers)
+        optimiser = _Optimiser(trained, point, equations)
         for step in range(1, point.steps + 1):
             batch = self._batch(parts["train"], seed, step)
-            optimiser.step(equations.own.loss(network, batch))
+            optimiser.step(equations.own.loss(network, batch), step)
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)
@@ -182,32 +182,48 @@ class PlainLoop:
 class _Optimiser:
     """The functions of ``torch.optim``, whose classes would import torch's compiler."""
 
-    def __init__(self, weights: Values, parameters: dict[str, Any], multipliers: dict[str, float]):
-        self.weights, self.parameters, self.multipliers = weights, parameters, multipliers
+    def __init__(self, weights: Values, point: Point, equations: Any):
+        self.weights, self.parameters = weights, point.parameters
+        self.changes, self.norm = Changes(point), math.nan
+        self.rates = learning_rate_multipliers(point, equations)
+        self.decays = weight_decay_multipliers(point, equations)
         self.moments = {
             name: [torch.zeros_like(w), torch.zeros_like(w), torch.tensor(0.0)]
             for name, w in weights.items()
         }
         self.velocities: dict[str, list[Tensor | None]] = {name: [None] for name in weights}
 
-    def step(self, loss: Tensor) -> None:
+    def step(self, loss: Tensor, number: int) -> None:
         """Take a step along the gradient; a weight without a gradient does not change."""
+        parameters, clamp = self.parameters | self.changes.settings(number), self.changes.clamp
         for values in self.weights.values():
             values.grad = None
         loss.backward()
         with torch.no_grad():
-            for name, values in self.weights.items():
-                multiplier = self.multipliers.get(name, 1)
-                if values.grad is not None and multiplier:
-                    self._move(name, values, multiplier * self.parameters["learning_rate"])
+            moved = {
+                name: values
+                for name, values in self.weights.items()
+                if values.grad is not None and self.rates.get(name, 1)
+            }
+            if clamp and number == clamp["step"] + 1:
+                self.norm = clamp["factor"] * _norm(moved)
+            for name, values in moved.items():
+                self._move(name, values, parameters)
+            if clamp and number > clamp["step"]:
+                shrink = self.norm / _norm(moved)
+                for values in moved.values():
+                    values.mul_(shrink)
 
-    def _move(self, name: str, values: Tensor, rate: float) -> None:
+    def _move(self, name: str, values: Tensor, parameters: dict[str, Any]) -> None:
         assert values.grad is not None
-        kind = self.parameters.get("optimizer", "adamw")
-        usual = {"lr": rate, "weight_decay": self.parameters.get("weight_decay", 0.0)}
+        kind = parameters.get("optimizer", "adamw")
+        usual = {
+            "lr": self.rates.get(name, 1) * parameters["learning_rate"],
+            "weight_decay": self.decays.get(name, 1) * parameters.get("weight_decay", 0.0),
+        }
         usual |= {"maximize": False, "foreach": False}
         if kind == "sgd":
-            momentum = self.parameters.get("momentum", 0.0)
+            momentum = parameters.get("momentum", 0.0)
             sgd([values], [values.grad], self.velocities[name],
                 momentum=momentum, dampening=0, nesterov=False, **usual)  # fmt: skip
             return
@@ -215,3 +231,7 @@ class _Optimiser:
         function = {"adam": adam, "adamw": adamw}[kind]
         function([values], [values.grad], [mean], [square], [], [count],
                  beta1=BETAS[0], beta2=BETAS[1], eps=EPS, amsgrad=False, **usual)  # fmt: skip
+
+
+def _norm(weights: Values) -> float:
+    return math.sqrt(sum(values.double().square().sum().item() for values in weights.values()))

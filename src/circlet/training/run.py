@@ -26,6 +26,7 @@ from circlet.training.group import (
     initial,
     learning_rate_multipliers,
     tables,
+    weight_decay_multipliers,
 )
 from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.shapes import check
@@ -156,20 +157,22 @@ def run_group(
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
     starts = initials(point, seeds, parents or {})
-    multipliers = learning_rate_multipliers(point, equations)
-    if unknown := multipliers.keys() - starts[0].keys():
-        raise CircletError(
-            f"{point.system.name}: learning_rate_multipliers() names {min(unknown)!r}, which is no "
-            f"array (there are: {', '.join(starts[0])})"
-        )
+    rates = learning_rate_multipliers(point, equations)
+    decays = weight_decay_multipliers(point, equations)
+    for kind, named in (("learning_rate", rates), ("weight_decay", decays)):
+        if unknown := named.keys() - starts[0].keys():
+            raise CircletError(
+                f"{point.system.name}: {kind}_multipliers() names {min(unknown)!r}, which is no "
+                f"array (there are: {', '.join(starts[0])})"
+            )
 
     # Data that stay fixed, such as the train and the test set of every run.
     data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
 
     if hasattr(equations, "without_gradient"):
         first = {k: torch.as_tensor(array).to(device, dtype) for k, array in starts[0].items()}
-        multipliers |= dict.fromkeys(equations.without_gradient(first, data), 0)
-    stack = Stack(starts, dtype, device, multipliers)
+        rates |= dict.fromkeys(equations.without_gradient(first, data), 0)
+    stack = Stack(starts, dtype, device, rates, decays)
     weights = stack.arrays
     del starts  # float64, so twice as large
 
@@ -197,11 +200,16 @@ def run_group(
     # For each step: take its batch, advance, and record what is due.
     # CPU time does not depend on other processes, but does not include the work of a GPU.
     clock = time.perf_counter if device.type == "cuda" else time.process_time
-    started = clock() - group.seconds
+    started, settings = clock() - group.seconds, dict[str, float]()
     while group.done < point.steps:
         group.done += 1
+        if (changed := group.changes.settings(group.done)) != settings:
+            settings = changed
+            vars(optimiser).update(settings)
+            advance = cuda_graphs.graphed(step, data, device)  # a graph holds its settings
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
+        group.constrain()
         group.record()
         group.seconds = clock() - started
         yield group
@@ -280,6 +288,18 @@ class RunGroup(Group):
     def norm(self, array: Tensor) -> Tensor:
         """Return the norm of each run's part of a tensor."""
         return torch.linalg.vector_norm(array.flatten(1), dim=1)
+
+    def scale(self, factors: np.ndarray) -> None:
+        """Multiply all trained weights of each run by a factor (runs,)."""
+        for (rate, _), tensor in self.stack.tensors.items():
+            if rate:
+                tensor.mul_(torch.as_tensor(factors).to(tensor)[:, None])
+
+    def trained_norms(self) -> np.ndarray:
+        """Return the norm of all trained weights of each run, (runs,) float64."""
+        trained = [tensor for (rate, _), tensor in self.stack.tensors.items() if rate]
+        squares = [tensor.double().square().sum(1) for tensor in trained]
+        return torch.stack(squares).sum(0).sqrt().cpu().numpy()
 
     def keep(self, kind: str, arrays: Mapping[str, Tensor]) -> None:
         """Give the recorder the values of a kind of log at this step; on a GPU, later."""

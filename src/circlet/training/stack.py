@@ -1,4 +1,4 @@
-"""Arrays of all runs of a group, with one tensor per learning rate."""
+"""Arrays of all runs of a group, with one tensor per learning rate and weight decay."""
 
 import copy
 from typing import Any
@@ -10,12 +10,12 @@ from torch import Tensor
 
 
 class Stack:
-    """Arrays of all runs: one tensor per learning rate, and views of them by name.
+    """Arrays of all runs: one tensor per learning rate and weight decay, and views by name.
 
     With few tensors the optimiser needs few passes for all arrays of all runs. ``tensors`` are
-    keyed by the multiple of the learning rate, (runs, values); ``arrays`` are views of them by
-    name, (runs, *shape). Both are made from the arrays of each run by name, and from
-    ``multipliers``: the multiples of the system's learning rate by name, where they are not 1.
+    keyed by the multiples of learning rate and weight decay, (runs, values); ``arrays`` are views
+    of them by name, (runs, *shape). Both are made from the arrays of each run by name, and from
+    ``rates`` and ``decays``: the multiples by name, where they are not 1.
     """
 
     def __init__(
@@ -23,10 +23,12 @@ class Stack:
         runs: list[dict[str, np.ndarray]],
         dtype: torch.dtype,
         device: torch.device,
-        multipliers: dict[str, float] | None = None,
+        rates: dict[str, float] | None = None,
+        decays: dict[str, float] | None = None,
     ):
-        multiples = {name: (multipliers or {}).get(name, 1) for name in runs[0]}
-        self.tensors: dict[float, Tensor] = {}
+        rates, decays = rates or {}, decays or {}
+        multiples = {name: (rates.get(name, 1.0), decays.get(name, 1.0)) for name in runs[0]}
+        self.tensors: dict[tuple[float, float], Tensor] = {}
         views = {}
         for multiple in dict.fromkeys(multiples.values()):
             names = [name for name in runs[0] if multiples[name] == multiple]

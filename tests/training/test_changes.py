@@ -1,0 +1,169 @@
+"""Interventions that begin at a step: other settings, and a fixed norm."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import plain
+import pytest
+import torch
+from conftest import config
+from test_verify import of
+
+from circlet import native
+from circlet.errors import ConfigError
+from circlet.study import planning
+from circlet.training import native_run, run
+from circlet.training.verify import verify
+
+CPU = torch.device("cpu")
+STEPS, BEGINS = 40, 15
+LATER = {"weight_decay": 3.0, "learning_rate": 0.002}
+TRAINERS = {
+    "native": lambda point, **how: native_run.run(point, [0, 1], {}, **how),
+    "pytorch": lambda point, **how: run.run(point, [0, 1], CPU, **how),
+}
+
+
+@pytest.fixture(params=TRAINERS)
+def train(request):
+    """Trains the two runs of a point and returns their logs."""
+    if request.param == "native" and native.missing():
+        pytest.skip(native.missing())
+    return TRAINERS[request.param]
+
+
+def point(*interventions, **changes):
+    settings = {
+        "system": "embedding_mlp",
+        "parameters": {"p": 11, "d": 6, "hidden": 8},
+        "steps": STEPS,
+        "dtype": "float64",
+        "log": {"curves": {"every": 1}, "parameters": {"every": 1}},
+        "interventions": [*interventions],
+    }
+    return planning.plan(config(**settings | changes)).points[0]
+
+
+def curves(tables):
+    return tables["curves"].to_pandas().drop(columns="run_id", errors="ignore")
+
+
+def norms(tables):
+    """Return the norm of all weights, (steps + 1, seeds)."""
+    frame = tables["parameters"].to_pandas()
+    squares = frame["values"].map(lambda values: np.square(values, dtype=float).sum())
+    return np.sqrt(squares.groupby([frame["step"], frame["seed"]]).sum().unstack().to_numpy())
+
+
+def losses(of, seed, share):
+    """Return the train losses of a usual PyTorch loop whose settings change.
+
+    ``share`` gives the part of the change that a step, counted from 1, has.
+    """
+    reference = plain.one(of.system.name, of.parameters, of.seeds(seed), torch.float64)
+    [group], found = reference.optimizer.param_groups, [reference.loss()]
+    for step in range(1, STEPS + 1):
+        for ours, theirs in (("weight_decay", "weight_decay"), ("learning_rate", "lr")):
+            first = of.parameters[ours]
+            group[theirs] = first + share(step) * (LATER[ours] - first)
+        reference.step(step)
+        found.append(reference.loss())
+    return found
+
+
+@pytest.mark.parametrize("over", [1, 7])
+def test_settings_change_as_in_a_usual_loop(train, over):
+    changed = point({"change": {"step": BEGINS, "over": over, **LATER}})
+    found, same = curves(train(changed)), curves(train(point()))
+    until = found["step"] <= BEGINS
+    assert found[until].equals(same[until])  # bit by bit
+    assert (found[~until]["train_loss"] != same[~until]["train_loss"]).all()
+    for seed in (0, 1):
+        expected = losses(changed, seed, lambda step: min(1, max(0, step - BEGINS) / over))
+        mine = found[found["seed"] == seed]["train_loss"]
+        np.testing.assert_allclose(mine, expected, rtol=1e-6)  # logs are float32
+
+
+def test_a_clamped_norm_stays(train):
+    free = norms(train(point()))
+    clamped = norms(train(point({"clamp": {"step": BEGINS, "factor": 1.2}})))
+    np.testing.assert_array_equal(clamped[: BEGINS + 1], free[: BEGINS + 1])
+    np.testing.assert_allclose(clamped[BEGINS + 1 :] / clamped[BEGINS], 1.2, rtol=1e-6)
+    assert not np.isclose(free[BEGINS + 1 :] / free[BEGINS], 1.2).any()
+
+
+@pytest.mark.parametrize("stop", [BEGINS - 3, BEGINS, BEGINS + 3])
+def test_an_interruption_changes_nothing(train, stop):
+    settings = {"change": {"step": BEGINS, "over": 9, **LATER}}
+    of = point(settings, {"clamp": {"step": BEGINS, "factor": 0.9}}, dtype="float32")
+    states = []
+
+    def after(done, steps, groups):
+        if groups[-1].done >= stop and len(states) < len(groups):
+            states.append(copy.deepcopy(groups[-1].state()))
+
+    whole = train(of, after=after)
+    assert states[0]["done"] < STEPS
+    resumed = train(of, saved=states)
+    for kind in ("curves", "parameters"):
+        assert resumed[kind].equals(whole[kind])
+
+
+def test_users_networks_change_as_in_a_plain_loop(tmp_path):
+    more = "def weight_decay_multipliers(parameters):\n    return {'embed.weight': 3}"
+    interventions = [
+        {"change": {"step": 2, "over": 1, "learning_rate": 0.05, "weight_decay": 2}},
+        {"clamp": {"step": 1, "factor": 1.1}},
+    ]
+    of_user = replace(of(tmp_path, {"more": more}), interventions=interventions)
+    assert verify(of_user, [0, 1], CPU, steps=6) < 1e-12
+
+
+def test_weight_decay_of_some_weights(tmp_path):
+    """In a first step without decay of biases, only the weights shrink more."""
+    more = "def weight_decay_multipliers(parameters):\n    return {'output.bias': 0}"
+    settings = {"steps": 1, "log": {"parameters": {"every": 1}}}
+    weights = {}
+    for key, lines in (("all", ""), ("some", more)):
+        (tmp_path / key).mkdir()
+        tables = run.run(of(tmp_path / key, {"more": lines}, **settings), [0], CPU)
+        last = tables["parameters"].to_pandas().query("step == 1").set_index("name")["values"]
+        weights[key] = last.to_dict()
+    np.testing.assert_array_equal(weights["all"]["output.weight"], weights["some"]["output.weight"])
+    assert not np.allclose(weights["all"]["output.bias"], weights["some"]["output.bias"])
+
+
+REFUSED = {
+    "nothing changes": ({"change": {"step": 3}}, {}, "change: needs learning_rate or weight_decay"),
+    "no step": ({"change": {"weight_decay": 3}}, {}, "change: needs step"),
+    "too late": (
+        {"change": {"step": STEPS, "weight_decay": 3}},
+        {},
+        f"change: begins after step {STEPS}, but runs have {STEPS} steps",
+    ),
+    "a simulation": (
+        {"clamp": {"step": 3}},
+        {"system": "particles", "parameters": {}, "log": {}},
+        "clamp needs a trained system, but particles is simulated",
+    ),
+    "a negative decay": ({"change": {"step": 3, "weight_decay": -1}}, {}, "weight_decay"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    intervention, changes, message = REFUSED[case]
+    with pytest.raises(ConfigError, match=message):
+        point(intervention, **changes)
+
+
+def test_values_make_points_and_columns():
+    """Several forks of a run in one experiment."""
+    forks = {"change": {"step": [10, 20], "weight_decay": [0.1, 1.0]}}
+    study = planning.plan(config(steps=STEPS, interventions=[forks]))
+    assert len(study.points) == 4
+    assert {(p.keys["change_step"], p.keys["change_weight_decay"]) for p in study.points} == {
+        (10, 0.1), (10, 1.0), (20, 0.1), (20, 1.0)
+    }  # fmt: skip
+    assert len({p.name for p in study.points}) == 4
