@@ -38,9 +38,9 @@ class Requests:
     @property
     def group_size(self) -> int:
         """The most short blocks of one job; 1 if each is a job of its own."""
-        if self.is_outer and not self.storage:  # known only after all rules have been read
-            size = self.workflow.group_settings.group_components.get(GROUP, 1)
-            os.environ["CIRCLET_GROUP"] = str(size)
+        settings = self.workflow.group_settings  # known only after all rules have been read
+        if self.is_outer and settings and not self.storage:
+            os.environ["CIRCLET_GROUP"] = str(settings.group_components.get(GROUP, 1))
         return int(os.environ["CIRCLET_GROUP"])
 
     def provided(self, name: str) -> Any:

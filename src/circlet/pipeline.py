@@ -281,6 +281,15 @@ class Pipeline:
             return self._priorities[1].get(f"{what.kind}/{what.name}", 0)
         return self._priorities[0].get(what, 0)
 
+    def block_priority(self, wildcards: Any) -> int:
+        """Return the priority of a block; in a group, those that never began come first.
+
+        A group ends with the first block that fails, so the next try has to begin with others.
+        """
+        if self.outer:
+            return self.priority(wildcards.experiment)
+        return int(not self.block(wildcards).job_log.exists())
+
     def of_kind(self, kind: str) -> list[Target]:
         """Return the targets of a kind: tables, figures or pages."""
         return [target for target in self.targets if target.kind == kind]

@@ -17,7 +17,7 @@ for system in STUDY.systems:
         wildcard_constraints:
             experiment="|".join(STUDY.of_systems([system])),
             seeds=r"\d+-\d+",
-        priority: lambda wildcards: PLAN.priority(wildcards.experiment)
+        priority: PLAN.block_priority
         group:
             REQUESTS.group
         resources:
