@@ -36,7 +36,7 @@ def test_a_task_that_fails_leaves_the_others(sweep):
 
 @unless_mended(reason="issue 473: a batch that waits is dropped, and keeps its slots of --jobs")
 def test_fewer_slots_than_jobs(sweep):
-    sweep.study(short=SHORT)
+    sweep.study(short=SHORT | {"seeds": {"count": 8}})
     sweep.start("table_runs", *ARRAYS, "--jobs", "2")
     sweep.wait_for("results/.lock")
     try:

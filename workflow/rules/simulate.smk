@@ -20,6 +20,8 @@ for system in STUDY.systems:
         priority: PLAN.block_priority
         group:
             REQUESTS.group
+        conda:
+            CONDA
         resources:
             mem_mb=REQUESTS.block_memory,
             runtime=REQUESTS.block_runtime,
