@@ -39,7 +39,8 @@ class Requests:
     def group_size(self) -> int:
         """The most short blocks of one job; 1 if each is a job of its own."""
         settings = self.workflow.group_settings  # known only after all rules have been read
-        if self.is_outer and settings and not self.storage:
+        # Without the limit of one slot, Snakemake would request the memory of all blocks together.
+        if self.is_outer and settings and self.provided("group_slot") and not self.storage:
             os.environ["CIRCLET_GROUP"] = str(settings.group_components.get(GROUP, 1))
         return int(os.environ["CIRCLET_GROUP"])
 

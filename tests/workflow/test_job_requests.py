@@ -40,18 +40,19 @@ def blocks(tmp_path, monkeypatch):
 
 
 def test_short_blocks_are_grouped_if_the_profile_says_so(blocks):
-    grouped = requests(components={"short": 10})
+    grouped = requests(group_slot=1, components={"short": 10})
     assert {name: grouped.group(block) for name, block in blocks.items()} == {
         "short": "short", "long": None, "child": None,
     }  # fmt: skip
-    alone = requests()
-    assert {alone.group(block) for block in blocks.values()} == {None}
+    for profile in ({}, {"group_slot": 1}, {"components": {"short": 10}}):
+        alone = requests(**profile)
+        assert {alone.group(block) for block in blocks.values()} == {None}
 
 
 def test_the_minutes_of_a_group_stay_below_the_limit(blocks):
     short = blocks["short"]
     assert requests().block_runtime(short, 1) == cost.minutes(short)
-    grouped = requests(components={"short": 10}, max_runtime=60)
+    grouped = requests(group_slot=1, components={"short": 10}, max_runtime=60)
     assert [grouped.block_runtime(short, attempt) for attempt in (1, 2, 3)] == [3, 6, 6]
     assert requests(max_runtime=60).block_runtime(blocks["long"], 1) == 60
 

@@ -19,7 +19,7 @@ for system in STUDY.systems:
             seeds=r"\d+-\d+",
         priority: PLAN.block_priority
         group:
-            REQUESTS.group
+            REQUESTS.group if REQUESTS.provided("group_slot") else None
         conda:
             CONDA
         resources:
