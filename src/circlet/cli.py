@@ -114,6 +114,9 @@ def _add_study_commands(subparsers) -> None:
     status.add_argument(
         "--watch", action="store_true", help="display progress until the study is done"
     )
+    status.add_argument(
+        "--usage", action="store_true", help="compare requested with used memory and time"
+    )
     _add_source(status)
     text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)
@@ -128,6 +131,11 @@ def _add_study_commands(subparsers) -> None:
         "--checkpoints",
         metavar="URL",
         help="also keep checkpoints at this address, such as s3://bucket/checkpoints",
+    )
+    run.add_argument(
+        "--grouped",
+        action="store_true",
+        help="keep copies of logs, and use them again, until the study is done",
     )
     run.add_argument(
         "--device",

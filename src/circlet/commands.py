@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from circlet import build, errors, terminal
+from circlet import build, errors, terminal, usage
 from circlet.lazy_import import load
-from circlet.storage import files, progress, remote
+from circlet.storage import files, kept, progress, remote
 from circlet.study import planning, targets
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
@@ -77,17 +77,20 @@ def show_status(arguments: argparse.Namespace) -> None:
     """Print the progress of the study; exit status 1 if verifying it finds damage."""
     if arguments.source and (arguments.watch or arguments.verify):
         raise errors.ConfigError("--from: goes neither with --watch nor with --verify")
+    if arguments.usage and (arguments.watch or arguments.verify):
+        raise errors.ConfigError("--usage: goes neither with --watch nor with --verify")
     if arguments.watch:
         watch = load("circlet.watch")
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
         return
     study = study_of(arguments)
     if arguments.source is None:
-        text = terminal.status(study, arguments.verify)
+        text = usage.usage(study) if arguments.usage else terminal.status(study, arguments.verify)
     else:
         with tempfile.TemporaryDirectory() as folder:
             remote.outline(arguments.source, Path(folder))
-            text = terminal.status(study.staged(Path(folder)))
+            staged = study.staged(Path(folder))
+            text = usage.usage(staged) if arguments.usage else terminal.status(staged)
         text = text.replace(folder, arguments.source)
     print(text)
     if arguments.verify and "\ndamaged: " in text:
@@ -118,7 +121,11 @@ def run_blocks(arguments: argparse.Namespace) -> None:
         for block, stamp in before:
             if caught:
                 raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")
+            if arguments.grouped:
+                kept.restore(block)
             job.run_block(block, device, _Progress(block), caught, stamp, arguments.checkpoints)
+            if arguments.grouped:
+                kept.keep(block)
 
 
 class _Progress:

@@ -6,7 +6,6 @@ This module does not import Snakemake: rules pass the object ``workflow``. `star
 enclosing workflow may call these functions.
 """
 
-import math
 import os
 import re
 import shlex
@@ -21,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from circlet import notify, terminal
 from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
+from circlet.job_requests import Requests
 from circlet.lazy_import import load
-from circlet.storage import files, locks, progress, remote
-from circlet.study import cost, limits, measured, planning, priorities, targets
+from circlet.storage import files, kept, locks, progress, remote
+from circlet.study import limits, measured, planning, priorities, targets
 from circlet.study.blocks import Block
 from circlet.study.targets import Target
 
@@ -95,6 +95,7 @@ class Pipeline:
         # In a cluster job another Snakemake reads the config and the code again, perhaps after an
         # edit. It must make what the submitting Snakemake has planned, so it gets that plan.
         self.outer = not (workflow.remote_exec or workflow.subprocess_exec)
+        self.requests = Requests(workflow, self.storage, self.block, self.outer)
         try:
             # Results folder as rules name it: Snakemake adds the prefix of a module.
             self.folder = Path(os.environ.get(self._variable("FOLDER"), ""))
@@ -172,13 +173,12 @@ class Pipeline:
         study, keys, folder = map(self._variable, ("STUDY", "KEYS", "FOLDER"))
         if self.outer:
             os.environ[folder] = str(self.folder)
-            os.environ["CIRCLET_GPUS"] = str(self.provided("gpu") or 0)
             os.environ["CIRCLET_COSTS"] = str(measured.folder())
             os.environ[study] = self.packed
             os.environ[keys] = " ".join(f"{t.kind}/{t.name}={t.key}" for t in self.targets)
         if not self.has_display:
             os.environ.pop(progress.DISPLAYED, None)
-        self.workflow.register_envvars("CIRCLET_GPUS", "CIRCLET_COSTS", study, keys, folder)
+        self.workflow.register_envvars("CIRCLET_COSTS", study, keys, folder)
         self.keys = dict(pair.split("=") for pair in os.environ[keys].split())
         # Jobs run `python -m circlet` with the interpreter that runs Snakemake.
         python_folder = str(Path(sys.executable).parent)
@@ -216,6 +216,7 @@ class Pipeline:
     def finish(self) -> None:
         """Print the path of the report, and notify."""
         self._end_display()
+        kept.remove(self.study)
         report = self.study.results / "report.html"
         if not self.modules and report in self.wanted:
             print(f"report: {self._address(report)}", file=sys.stderr)
@@ -224,6 +225,7 @@ class Pipeline:
     def explain(self) -> None:
         """Print what has failed and what to do, and notify."""
         self._end_display()
+        kept.restore_all(self.study)
         whose = f"\n{self.name}:" if self.modules else ""
         which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
         if self.storage:
@@ -276,10 +278,14 @@ class Pipeline:
             return self._priorities[1].get(f"{what.kind}/{what.name}", 0)
         return self._priorities[0].get(what, 0)
 
-    def provided(self, name: str) -> Any:
-        """Return the total of a resource that a profile gives; None if it gives none."""
-        resource = self.workflow.global_resources.get(name)
-        return resource and resource.value
+    def block_priority(self, wildcards: Any) -> int:
+        """Return the priority of a block; in a group, those that never began come first.
+
+        A group ends with the first block that fails, so the next try has to begin with others.
+        """
+        if self.outer:
+            return self.priority(wildcards.experiment)
+        return int(not self.block(wildcards).job_log.exists())
 
     def of_kind(self, kind: str) -> list[Target]:
         """Return the targets of a kind: tables, figures or pages."""
@@ -297,18 +303,6 @@ class Pipeline:
     def table_keys(self, target: Target) -> str:
         """Return the keys of the tables that a target reads."""
         return " ".join(f"{table.name}={self.key(table)}" for table in target.tables)
-
-    def memory(self, megabytes: float, attempt: int) -> float:
-        """Return the memory (MB) that a job requests: doubled at each try, up to a limit."""
-        # On a cluster two more Snakemakes run in the job, and wait for the command.
-        needed = megabytes + (0 if self.workflow.local_exec else 500)
-        # AWS Batch takes whole GiB only: its plugin replaces any other number by the least one.
-        needed = math.ceil(needed / 1024) * 1024 if self.storage else needed
-        return min(needed * 2 ** (attempt - 1), self.provided("max_mem_mb") or math.inf)
-
-    def runtime(self, minutes: float, attempt: int) -> float:
-        """Return the minutes that a job requests: doubled at each try, up to a profile's limit."""
-        return min(minutes * 2 ** (attempt - 1), self.provided("max_runtime") or math.inf)
 
     @property
     def collections(self) -> str:
@@ -338,10 +332,6 @@ class Pipeline:
     def block_study(self, wildcards: Any) -> str:
         """Return the argument for the study that is just the block of a job."""
         return planning.argument(self.block(wildcards).study)
-
-    def gpus(self, wildcards: Any) -> int:
-        """Return the number of GPUs that a job requests."""
-        return min(cost.gpus(self.block(wildcards)), int(os.environ["CIRCLET_GPUS"]))
 
 
 def rule_of(target: Target) -> str:

@@ -9,8 +9,28 @@ import threading
 from pathlib import Path
 
 import cluster as slurm
+import pandas as pd
 import yaml
 from conftest import PATIENCE, Project
+
+from circlet.storage import parquet
+
+SHORT = {
+    "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
+}  # fmt: skip
+# One of its three points fails in a broken project.
+ONE_FAILS = {
+    "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
+    "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
+}  # fmt: skip
+TRAINING = "src/circlet/training/native_run.py"
+WHOLE = "    groups: list[Group] = []\n"
+BROKEN = """\
+    if point.parameters["train_fraction"] == 0.25:
+        from circlet.errors import CircletError
+        raise CircletError("broken on purpose")
+    groups: list[Group] = []
+"""
 
 # Check often, because tests wait for it; apart from this, the profile is that of users.
 FAST = ("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2")
@@ -30,9 +50,15 @@ class Sweep:
         path = self.project.folder / "config/config.yaml"
         path.write_text(yaml.safe_dump(self.config, sort_keys=False))
 
+    def break_one_point(self):
+        """Make a point of `ONE_FAILS` fail."""
+        self.project.edit(TRAINING, WHOLE, BROKEN)
+
     def start(self, *arguments):
-        """Start Snakemake, and collect its output."""
+        """Start Snakemake, and collect its output. Without groups in arguments there are none."""
         command = [sys.executable, "-m", "snakemake", *arguments, "--profile", "profiles/slurm"]
+        if "--group-components" not in arguments:
+            command += ["--group-components", "short=1"]
         self.lines = []
         self.process = subprocess.Popen(
             [*command, *FAST], cwd=self.project.folder, text=True, start_new_session=True,
@@ -106,3 +132,22 @@ class Sweep:
             with contextlib.suppress(FileNotFoundError):  # Snakemake removes it before a retry
                 found += text in path.read_text()
         return found
+
+    def embeddings(self, experiment="long"):
+        return pd.concat(
+            [pd.read_parquet(path) for path in self.find(f"results/logs/{experiment}/*/*/emb*")],
+            ignore_index=True,
+        )
+
+    def interruptions(self, experiment="long"):
+        paths = self.find(f"results/logs/{experiment}/*/*/runs.parquet")
+        return [parquet.footer(path)["interruptions"] for path in paths]
+
+    def checkpoints(self):
+        return self.find("results/**/checkpoint.pt")
+
+    def status(self):
+        """Runs by state, as `python -m circlet status` says from another shell."""
+        lines = self.project.run("circlet", "status").stdout.splitlines()
+        total = next(line for line in lines if line.startswith("total")).split()
+        return dict(zip(lines[0].split()[2:], map(int, total[1:]), strict=True))

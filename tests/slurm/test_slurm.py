@@ -4,119 +4,21 @@ Each sweep is a small study in a copy of the project. Blocks that must be interr
 take fifteen seconds of a core of this machine or more, and tests wait for events only.
 """
 
-import os
 import shutil
-import tempfile
-import time
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import cluster as slurm
 import pandas as pd
 import pytest
 import yaml
-from conftest import project_copy, start_seconds
-from sweep import Sweep
+from sweep import ONE_FAILS, SHORT
 
 from circlet.storage import parquet
 from circlet.study import cost, planning
 from circlet.training import job
 
 pytestmark = pytest.mark.slurm
-
-SHORT = {
-    "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
-}  # fmt: skip
-# One of its three points fails in a project with BROKEN.
-ONE_FAILS = {
-    "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
-    "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
-}  # fmt: skip
-TRAINING = "src/circlet/training/native_run.py"
-WHOLE = "    groups: list[Group] = []\n"
-BROKEN = """\
-    if point.parameters["train_fraction"] == 0.25:
-        from circlet.errors import CircletError
-        raise CircletError("broken on purpose")
-    groups: list[Group] = []
-"""
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    if os.getuid() != 0:
-        pytest.fail("a SLURM of one's own needs root")
-    slurm.install()
-    # Not pytest's folder, which only root may enter: munged and nodes must enter this one.
-    with tempfile.TemporaryDirectory(prefix="circlet-slurm-") as folder:
-        daemons = slurm.Cluster(Path(folder))
-        try:
-            daemons.start()
-            yield daemons
-        finally:
-            daemons.stop()
-
-
-@pytest.fixture
-def sweep(cluster, tmp_path):
-    sweep = Sweep(project_copy(tmp_path / "project"))
-    yield sweep
-    if sweep.process and sweep.process.poll() is None:
-        sweep.kill()
-    for number in sweep.jobs():
-        slurm.output("scancel", "--signal=KILL", "--full", number)
-        slurm.output("scancel", number)
-    sweep.idle()
-    sweep.end_strays()
-
-
-def made_here(folder, experiment):
-    """Train a block in this process; return the block and the seconds."""
-    block = next(
-        planning.plan({"results": str(folder), "experiments": {"long": experiment}}).blocks
-    )
-    started = time.process_time()
-    job.run_block(block, "cpu")
-    return block, time.process_time() - started
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory):
-    """Two runs in a block that saves a checkpoint after ten seconds and lasts several starts."""
-    two, steps = SHORT | {"seeds": {"count": 2}, "block": 2}, 1_000_000
-    two |= {"log": {"signals": {"every": 100_000}}}
-    _, seconds = made_here(tmp_path_factory.mktemp("paced"), two | {"steps": steps})
-    return two | {"steps": round(max(15, 8 * start_seconds()) / seconds * steps)}
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, two):
-    """Final embeddings of a block of two long runs, trained in this process."""
-    block, _ = made_here(tmp_path_factory.mktemp("undisturbed"), two)
-    return parquet.read_log(block, "embeddings")
-
-
-def embeddings(sweep, experiment="long"):
-    return pd.concat(
-        [pd.read_parquet(path) for path in sweep.find(f"results/logs/{experiment}/*/*/emb*")],
-        ignore_index=True,
-    )
-
-
-def interruptions(sweep, experiment="long"):
-    paths = sweep.find(f"results/logs/{experiment}/*/*/runs.parquet")
-    return [parquet.footer(path)["interruptions"] for path in paths]
-
-
-def checkpoints(sweep):
-    return sweep.find("results/**/checkpoint.pt")
-
-
-def status(sweep):
-    """Runs by state, as `python -m circlet status` says from another shell."""
-    lines = sweep.project.run("circlet", "status").stdout.splitlines()
-    names, total = (line.split() for line in (lines[0], next(x for x in lines if x[:5] == "total")))
-    return dict(zip(names[2:], map(int, total[1:]), strict=True))
+pytest_plugins = ["slurm_fixtures"]
 
 
 def test_a_study_from_start_to_end(sweep, tmp_path):
@@ -148,7 +50,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
         [parquet.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
         ignore_index=True,
     )
-    pd.testing.assert_frame_equal(embeddings(sweep, "short"), ours)
+    pd.testing.assert_frame_equal(sweep.embeddings("short"), ours)
 
 
 def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
@@ -158,13 +60,13 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     slurm.wait(lambda: list(sweep.jobs().values()) == 3 * ["RUNNING"], "three running jobs")
     jobs = {sweep.experiment(job): job for job in sweep.jobs()}
     slurm.wait(lambda: sweep.logs_with("% done") == 3, "five seconds")
-    assert status(sweep)["started"] == 6
+    assert sweep.status()["started"] == 6
     # A job on all of both nodes, from a partition with priority.
     slurm.output(
         "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
         "--wrap=true",
     )  # fmt: skip
-    slurm.wait(lambda: len(checkpoints(sweep)) == 3, "three checkpoints")
+    slurm.wait(lambda: len(sweep.checkpoints()) == 3, "three checkpoints")
     # SLURM has requeued them under the same numbers, and they resume.
     slurm.wait(lambda: sweep.logs_with("resumes at") == 3, "three to resume")
     assert set(sweep.jobs()) == set(jobs.values())
@@ -172,11 +74,11 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     soon = f"{datetime.now() + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}"
     slurm.output("scontrol", "update", f"JobId={jobs['late']}", f"EndTime={soon}")
     assert sweep.ends() == 0, sweep.said
-    found = {name: interruptions(sweep, name) for name in jobs}
+    found = {name: sweep.interruptions(name) for name in jobs}
     assert found == {"long": [1], "cancelled": [2], "late": [2]}
-    assert not checkpoints(sweep)
+    assert not sweep.checkpoints()
     for name in ("long", "cancelled"):
-        pd.testing.assert_frame_equal(embeddings(sweep, name), undisturbed)
+        pd.testing.assert_frame_equal(sweep.embeddings(name), undisturbed)
 
 
 def test_out_of_memory(sweep):
@@ -197,7 +99,7 @@ def test_out_of_memory(sweep):
 
 def test_a_failing_block_among_good_ones(sweep):
     """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
-    sweep.project.edit(TRAINING, WHOLE, BROKEN)
+    sweep.break_one_point()
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
     # Logs of jobs that failed: the first try and the second.
@@ -207,7 +109,7 @@ def test_a_failing_block_among_good_ones(sweep):
     assert f"{failed}: broken on purpose (log: results" in sweep.said
     assert "4 of 6 runs are done" in sweep.said
     assert "Traceback" not in sweep.said
-    assert status(sweep) == {
+    assert sweep.status() == {
         "planned": 6, "done": 4, "started": 0, "failed": 2, "outdated": 0, "damaged": 0,
         "waiting": 0,
     }  # fmt: skip
@@ -241,9 +143,9 @@ def test_node_death(sweep, cluster, two, undisturbed):
         cluster.start_node(node)
         slurm.output("scontrol", "update", f"NodeName={node}", "State=RESUME")
         slurm.wait(lambda: cluster.states()[node] in ("idle", "mixed"), f"{node} to return")
-    assert interruptions(sweep)[0] >= 1
+    assert sweep.interruptions()[0] >= 1
     assert not sweep.project.half_written()
-    pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)
+    pd.testing.assert_frame_equal(sweep.embeddings(), undisturbed)
 
 
 def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
@@ -263,20 +165,10 @@ def test_a_killed_snakemake_and_its_jobs(sweep, two, undisturbed):
     assert sweep.logs_with("done by another process meanwhile")
     sweep.idle()
     assert not sweep.project.half_written()
-    pd.testing.assert_frame_equal(embeddings(sweep), undisturbed)
+    pd.testing.assert_frame_equal(sweep.embeddings(), undisturbed)
     # Once more, when all is done: nothing to do, whoever finished last.
     assert sweep.start("table_embeddings").ends() == 0
     assert "Nothing to be done" in sweep.said
-
-
-@pytest.mark.xfail(strict=True, reason="issue 447 of the plugin: tasks look for the first's output")
-def test_job_arrays(sweep):
-    """If it ever passes, turn `slurm-array-jobs` on in profiles/slurm."""
-    sweep.project.edit(TRAINING, WHOLE, BROKEN)
-    sweep.study(mine=ONE_FAILS)
-    arguments = ("--slurm-array-jobs", "all", "--latency-wait", "1", "--retries", "0")
-    sweep.start("table_runs", *arguments).ends()
-    assert status(sweep)["done"] == 4
 
 
 def test_a_gpu_is_asked_for_where_it_pays(sweep):

@@ -50,6 +50,7 @@ ROOMS = {
     ),
     "terminal": (*FILES, "analysis.claims", "native"),
     "watch": (*FILES, "terminal"),
+    "usage": (*FILES, "terminal"),
     "build": BASE,
     "bench": (*FILES, "systems", "training", "native", "terminal"),
     "compare": FILES,
@@ -57,10 +58,11 @@ ROOMS = {
     "publish": (*FILES, "pages.experiments"),
     "new": FILES,
     "check": (*FILES, "systems", "training", "build"),
-    "commands": (*FILES, "build", "terminal"),
+    "commands": (*FILES, "build", "terminal", "usage"),
     "cli": (*FILES, "commands"),
     "notify": BASE,
-    "pipeline": (*FILES, "notify", "terminal", "watch"),
+    "job_requests": FILES,
+    "pipeline": (*FILES, "notify", "terminal", "watch", "job_requests"),
     "__main__": ("", "errors", "cli"),
     "errors": (),
     "lazy_import": (),
@@ -166,7 +168,8 @@ def test_the_package_knows_no_snakemake():
     """Except for the type of the object that its rules pass."""
     for module in MODULES:
         names = {name for name in imported(module) if name.split(".")[0] == "snakemake"}
-        assert names == ({"snakemake.workflow"} if module == "circlet.pipeline" else set()), module
+        gets_it = module in ("circlet.job_requests", "circlet.pipeline")
+        assert names == ({"snakemake.workflow"} if gets_it else set()), module
 
 
 def test_planning_imports_nothing_heavy(mine, tmp_path):

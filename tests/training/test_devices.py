@@ -74,6 +74,25 @@ def test_a_third_job_waits_for_a_gpu(job):
     assert says(third) == "cuda:1"
 
 
+def test_jobs_that_share_gpus_take_free_ones_first(job, monkeypatch):
+    monkeypatch.setenv("CIRCLET_GPU_SHARES", "2")
+    first, second = job(), job()
+    assert {says(first), says(second)} == {"cuda:0", "cuda:1"}
+    assert {says(job()), says(job())} == {"cuda:0", "cuda:1"}
+
+
+def test_a_third_job_waits_for_a_share_of_a_gpu(job, monkeypatch):
+    monkeypatch.setenv("CIRCLET_GPU_SHARES", "2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    first, second = job(), job()
+    assert (says(first), says(second)) == ("cuda:0", "cuda:0")
+    third = job()
+    assert says(third) == "waiting for one of 1 GPUs, all are taken by other jobs"
+    first.stdin.write("\n")
+    first.stdin.flush()
+    assert says(third) == "cuda:0"
+
+
 def test_a_killed_job_gives_its_gpu_back(job):
     first, second = job(), job()
     held = {says(first): first, says(second): second}

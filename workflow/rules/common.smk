@@ -32,6 +32,7 @@ else:
 
 
 STUDY = PLAN.study
+REQUESTS = PLAN.requests
 # The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = PLAN.collections
 CONDA = "../envs/circlet.yaml"

@@ -17,29 +17,30 @@ for system in STUDY.systems:
         wildcard_constraints:
             experiment="|".join(STUDY.of_systems([system])),
             seeds=r"\d+-\d+",
-        priority: lambda wildcards: PLAN.priority(wildcards.experiment)
+        priority: PLAN.block_priority
+        group:
+            REQUESTS.group if REQUESTS.provided("group_slot") else None
         conda:
             CONDA
         resources:
-            mem_mb=lambda wildcards, attempt: PLAN.memory(
-                cost.memory_mb(PLAN.block(wildcards), PLAN.gpus(wildcards) > 0),
-                attempt,
-            ),
-            runtime=lambda wildcards, attempt: PLAN.runtime(
-                cost.minutes(PLAN.block(wildcards)), attempt
-            ),
+            mem_mb=REQUESTS.block_memory,
+            runtime=REQUESTS.block_runtime,
+            # Blocks of a group run one after another.
+            group_slot=lambda wildcards: 1 if REQUESTS.group(wildcards) else None,
+            grouped=lambda wildcards: "--grouped" if REQUESTS.group(wildcards) else "",
             # Only where it is needed: Kubernetes and AWS Batch, which names it _gpus, refuse 0.
-            gpu=lambda wildcards: PLAN.gpus(wildcards) or None,
-            _gpus=lambda wildcards: PLAN.gpus(wildcards) or None,
+            gpu=REQUESTS.whole_gpus,
+            _gpus=REQUESTS.whole_gpus,
+            gres=REQUESTS.shard,
             collections=COLLECTIONS,
             checkpoints=PLAN.checkpoints,
-            device=lambda wildcards: "cuda" if PLAN.gpus(wildcards) else "cpu",
+            device=lambda wildcards: "cuda" if REQUESTS.gpus(wildcards) else "cpu",
         params:
             study=PLAN.block_study,
             version=lambda wildcards: PLAN.block(wildcards).point.version,
         shell:
             # Sets of texts have the same order in every process.
-            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} --output {output:q} {resources.collections} {resources.checkpoints} --device {resources.device} --log {log:q}"
+            "PYTHONHASHSEED=0 python -m circlet run --study {params.study:q} --output {output:q} {resources.collections} {resources.checkpoints} {resources.grouped} --device {resources.device} --log {log:q}"
 
 
 # Targets: the logs of one experiment, `snakemake logs_NAME`, and those of all.

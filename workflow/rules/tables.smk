@@ -17,10 +17,10 @@ for table in TABLES:
         conda:
             CONDA
         resources:
-            mem_mb=lambda wildcards, attempt, table=table: PLAN.memory(
+            mem_mb=lambda wildcards, attempt, table=table: REQUESTS.memory(
                 table.memory_mb, attempt
             ),
-            runtime=lambda wildcards, attempt: PLAN.runtime(60, attempt),
+            runtime=lambda wildcards, attempt: REQUESTS.runtime(60, attempt),
             collections=COLLECTIONS,
         params:
             name=table.name,

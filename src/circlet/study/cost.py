@@ -140,12 +140,13 @@ def target_seconds() -> float:
     return 3.5 * start_seconds()
 
 
-def minutes(block: Block) -> int:
+def minutes(block: Block, is_grouped: bool = False) -> int:
     """Return the minutes that a block's job requests: ample, as machines differ and are shared.
 
     If a job needs more, nothing is lost: it resumes from its checkpoint when it is tried again.
+    Blocks of a group request less for their start, as their minutes are added.
     """
-    return 10 + math.ceil(4 * cpu_seconds(block) / 60)
+    return (2 if is_grouped else 10) + math.ceil(4 * cpu_seconds(block) / 60)
 
 
 def gpus(block: Block) -> int:

@@ -1,10 +1,11 @@
-"""The device of a block: the CPU, or a GPU that no other job uses.
+"""The device of a block: the CPU, or a GPU that no other job uses, or a share of one.
 
-Snakemake counts GPUs but does not assign them. So each job on a GPU holds the lock of one device,
-and the next job takes another device.
+Snakemake counts GPUs but does not assign them. So each job on a GPU holds a lock of one device,
+and the next job takes another device. A device has one lock for each job that may use it.
 """
 
 import contextlib
+import itertools
 import logging
 import os
 import platform
@@ -29,12 +30,13 @@ def visible() -> list[str]:
     return named.split(",")[:count] if named else [str(i) for i in range(count)]
 
 
-def _lock_file(name: str) -> Path:
-    """Return the file that jobs of this user on this machine lock for a GPU.
+def _lock_file(name: str, share: int) -> Path:
+    """Return the file that jobs of this user on this machine lock for a share of a GPU.
 
     Under SLURM each job may see its own device as number 0, so the locks of two jobs differ.
     """
-    parts = ("gpu", platform.node(), os.environ.get("SLURM_JOB_ID", ""), name.replace("/", "_"))
+    job, device = os.environ.get("SLURM_JOB_ID", ""), name.replace("/", "_")
+    parts = ("gpu", platform.node(), job, device, f"share{share}" if share else "")
     return measured.user_folder() / "locks" / "-".join(filter(None, parts))
 
 
@@ -42,16 +44,18 @@ def _lock_file(name: str) -> Path:
 def free_gpu(caught: Sequence[int]) -> Iterator[int]:
     """Context: the index of a GPU that no other job of this user holds.
 
-    Waits for a free GPU; raises Interrupted if a signal arrives meanwhile.
+    ``CIRCLET_GPU_SHARES`` says how many jobs may hold one GPU; a job takes a GPU that none holds,
+    if there is one. Waits for a share of a GPU; raises Interrupted if a signal arrives meanwhile.
     """
     names = visible()
     if len(names) == 1 and "SLURM_JOB_ID" in os.environ:  # SLURM gave it to this job alone
         yield 0
         return
+    shares = range(int(os.environ.get("CIRCLET_GPU_SHARES") or 1))
     has_said = False
     while True:
-        for index, name in enumerate(names):
-            path = _lock_file(name)
+        for share, (index, name) in itertools.product(shares, enumerate(names)):
+            path = _lock_file(name, share)
             try:
                 held = locks.hold(path)
             except locks.Busy:

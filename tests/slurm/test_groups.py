@@ -1,0 +1,85 @@
+"""Short blocks of several points in one SLURM job."""
+
+from datetime import datetime, timedelta
+
+import cluster as slurm
+import pandas as pd
+import pytest
+from sweep import ONE_FAILS, SHORT, TRAINING
+
+from circlet.storage import parquet
+from circlet.study import cost, planning
+from circlet.training import job
+
+pytestmark = pytest.mark.slurm
+pytest_plugins = ["slurm_fixtures"]
+
+KEEP = ("--slurm-keep-successful-logs",)
+
+
+def submissions(sweep):
+    return sweep.find(".snakemake/slurm_logs/**/*.log")
+
+
+def test_many_short_blocks_are_few_jobs(sweep, tmp_path):
+    """Six blocks of two points are two jobs, each with the memory of one block, on one core."""
+    sweep.study(long=SHORT | {"parameters": {}, "sweep": {"p": [5, 7]}})
+    sweep.start("table_embeddings", "--group-components", "short=3", *KEEP)
+    first = slurm.wait(lambda: next(iter(sweep.jobs()), None), "a submitted job")
+    blocks = list(planning.plan(sweep.config).blocks)
+    limit = 3 * cost.minutes(blocks[0], is_grouped=True)
+    asked = slurm.output("squeue", "-h", "-o", "%m %M %l %C", "-j", first).split()
+    assert asked[0] == f"{max(map(cost.memory_mb, blocks)) + 500}M"
+    assert asked[2:] == [f"{limit}:00", "1"]
+    assert sweep.ends() == 0, sweep.said
+    assert len(submissions(sweep)) == 2
+    assert not sweep.find("results/.kept")
+    here = planning.plan(sweep.config | {"results": str(tmp_path / "here")})
+    for block in here.blocks:
+        job.run_block(block, "cpu")
+    ours = pd.concat([parquet.read_log(b, "embeddings") for b in here.blocks], ignore_index=True)
+    pd.testing.assert_frame_equal(sweep.embeddings(), ours)
+    assert sweep.start("table_embeddings").ends() == 0
+    assert "Nothing to be done" in sweep.said
+
+
+def test_a_failing_block_in_a_group(sweep):
+    """The others are there when all tries have failed, and are not trained again after the fix."""
+    whole = (sweep.project.folder / TRAINING).read_text()
+    sweep.break_one_point()
+    sweep.study(mine=ONE_FAILS)
+    arguments = ("table_outcome_summary", "--retries", "1", "--group-components", "short=10", *KEEP)
+    assert sweep.start(*arguments).ends() != 0
+    assert len(submissions(sweep)) == 2
+    assert "1 failed:" in sweep.said
+    status = sweep.status()
+    assert (status["done"], status["failed"]) == (4, 2)
+    made = {path: path.stat().st_ino for path in sweep.find("results/logs/**/*.parquet")}
+    (sweep.project.folder / TRAINING).write_text(whole)
+    assert sweep.start(*arguments).ends() == 0, sweep.said
+    assert {path: path.stat().st_ino for path in made} == made
+    assert sweep.status()["done"] == 6
+
+
+def test_a_time_limit_and_pre_emption_of_a_group(sweep, two, undisturbed):
+    """The block that has finished is kept, and the one that runs continues from its checkpoint."""
+    sweep.study(long=two, other=two)
+    sweep.start("table_embeddings", "--group-components", "short=10", *KEEP)
+    [finished] = sweep.wait_for("results/logs/*/*/*/runs.parquet")
+    number, made = sweep.running(), finished.stat().st_ino
+    name = next(name for name in ("long", "other") if name not in finished.parts)
+    slurm.wait(lambda: sweep.find(f"results/logs/{name}/*/*/checkpoint.pt"), "its checkpoint")
+    soon = f"{datetime.now() + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}"
+    slurm.output("scontrol", "update", f"JobId={number}", f"EndTime={soon}")
+    slurm.wait(lambda: sweep.logs_with("resumes at") == 1, "the second try")
+    slurm.output(
+        "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
+        "--wrap=true",
+    )  # fmt: skip
+    assert sweep.ends() == 0, sweep.said
+    assert len(submissions(sweep)) == 2
+    assert finished.stat().st_ino == made
+    assert sweep.interruptions(name) == [2]
+    assert parquet.footer(finished)["interruptions"] == 0
+    for experiment in ("long", "other"):
+        pd.testing.assert_frame_equal(sweep.embeddings(experiment), undisturbed)
