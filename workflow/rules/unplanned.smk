@@ -41,6 +41,15 @@ PLAN = SimpleNamespace(
     table_keys=nothing,
     block_study=nothing,
     section=nothing,
+    block_priority=nothing,
+    requests=SimpleNamespace(
+        provided=nothing,
+        group=nothing,
+        block_memory=nothing,
+        block_runtime=nothing,
+        whole_gpus=nothing,
+        shard=nothing,
+    ),
 )
 pipeline = SimpleNamespace(rule_of=lambda target: target.name)
 contributions = SimpleNamespace(caption=nothing)
