@@ -168,7 +168,7 @@ def test_the_crate_lists_the_files_and_what_made_them(published):
 
 
 def test_the_same_study_gives_the_same_bytes(study, tmp_path):
-    """Also elsewhere and later, because files keep their times."""
+    """Also in another folder, and later, because copies keep the times of files."""
     copy = shutil.copytree(study.results, tmp_path / "other/small")
     contents = []
     for folder in (study.results, copy, copy):
