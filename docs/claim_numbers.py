@@ -111,12 +111,18 @@ def differences(study: str, collection: str) -> str:
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
             f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}. Within margin or threshold: "
-            f"{_span(row['same_low'], row['same_high'])}."
+            f"Our value: {story.measured(row)}. {_allowed(row)}"
             for row in shown
         ]
         lines.append(f"- {' '.join(parts)} {reason}".rstrip())
     return "\n".join(lines) or "No claim differs or deviates."
+
+
+def _allowed(row: dict[str, Any]) -> str:
+    """Return the margin around a claim's value, or the threshold of a claim in words, in words."""
+    ends = " to ".join(number(row[end]) for end in ("same_low", "same_high") if row[end] == row[end])
+    what = "threshold" if row["kind"].startswith("words") else "claimed value ± margin"
+    return f"The {what} is {ends}."
 
 
 def _uncounted(row: dict[str, Any]) -> str:
