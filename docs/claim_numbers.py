@@ -43,7 +43,7 @@ def counted(study: str, collection: str) -> str:
 def verdict_counts(study: str, *names: str) -> str:
     """Return how many of some claims have each verdict, with a link to the scorecard."""
     counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
-    return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
+    return f"[Claims](scorecard.md#findings-beyond-the-papers): {counts}."
 
 
 def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
