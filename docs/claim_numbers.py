@@ -119,10 +119,13 @@ def differences(study: str, collection: str) -> str:
 
 
 def _allowed(row: dict[str, Any]) -> str:
-    """Return the margin around a claim's value, or the threshold of a claim in words, in words."""
-    ends = " to ".join(number(row[end]) for end in ("same_low", "same_high") if row[end] == row[end])
-    what = "threshold" if row["kind"].startswith("words") else "claimed value ± margin"
-    return f"The {what} is {ends}."
+    """Return the margin around a claim's value, or the thresholds of a claim in words, in words."""
+    low, high = (number(row[end]) for end in ("same_low", "same_high"))
+    if not row["kind"].startswith("words"):
+        return f"The claimed value ± margin is {low} to {high}."
+    if math.isnan(row["same_low"]) or math.isnan(row["same_high"]):
+        return f"The threshold is {high if math.isnan(row['same_low']) else low}."
+    return f"The thresholds are {low} and {high}."
 
 
 def _uncounted(row: dict[str, Any]) -> str:
