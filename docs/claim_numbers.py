@@ -43,7 +43,7 @@ def counted(study: str, collection: str) -> str:
 def verdict_counts(study: str, *names: str) -> str:
     """Return how many of some claims have each verdict, with a link to the scorecard."""
     counts = claims.counted(table(study, "scorecard").set_index("claim").loc[[*names], "verdict"])
-    return f"Claims ([scorecard](scorecard.md#findings-beyond-the-papers)): {counts}."
+    return f"[Claims](scorecard.md#findings-beyond-the-papers): {counts}."
 
 
 def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -111,12 +111,21 @@ def differences(study: str, collection: str) -> str:
         shown = (rows if tests.empty else tests).to_dict("records")
         parts = [
             f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}. Within margin or threshold: "
-            f"{_span(row['same_low'], row['same_high'])}."
+            f"Our value: {story.measured(row)}. {_allowed(row)}"
             for row in shown
         ]
         lines.append(f"- {' '.join(parts)} {reason}".rstrip())
     return "\n".join(lines) or "No claim differs or deviates."
+
+
+def _allowed(row: dict[str, Any]) -> str:
+    """Return the margin around a claim's value, or the thresholds of a claim in words, in words."""
+    low, high = (number(row[end]) for end in ("same_low", "same_high"))
+    if not row["kind"].startswith("words"):
+        return f"The claimed value ± margin is {low} to {high}."
+    if math.isnan(row["same_low"]) or math.isnan(row["same_high"]):
+        return f"The threshold is {high if math.isnan(row['same_low']) else low}."
+    return f"The thresholds are {low} and {high}."
 
 
 def _uncounted(row: dict[str, Any]) -> str:

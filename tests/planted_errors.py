@@ -207,7 +207,7 @@ PLANTED = {
         ("weight decay has no effect on the weights", G, scanned({1.0: 0.0})),
         ("weights: layers swapped", G, changed("layer", lambda x: x.replace(OTHER))),
         ("weights: weights and biases swapped", G, swapped("mean_abs_weight", "mean_abs_bias")),
-        ("weights are sums instead of means", G, changed("mean_abs_weight", lambda w: 64 * w)),
+        ("network weights: sums instead of means", G, changed("mean_abs_weight", lambda w: 64 * w)),
         ("weights: decay 1 is as 0.5", M, scanned({1.0: 0.5})),
         ("weights: a quarter at decay 1 from 0", M, scanned({1.0: 0.0}, 0.25)),
         ("weights: biases squared", M, changed("mean_abs_bias", lambda b: b**2)),

@@ -16,7 +16,7 @@ KNOWN = {
     "claim is about more than two dimensions",
     "weight decay has no effect on the weights": "blurred: the ratio is 1 for all seeds, and what "
     "is the same for all has no interval, so that it decides nothing",
-    "weights are sums instead of means": "claims about weights are ratios: a factor drops out",
+    "network weights: sums instead of means": "claims about weights are ratios: a factor drops out",
     "accuracies shuffled in the experiment seed_effects": "the claim is "
     "undecided with true accuracies, too",
     "the two causes of spikes swapped": "the claim is undecided with the true ones, too",

@@ -96,8 +96,9 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true and the tests independent, we would expect at most {self.expected:.1f} "
-            f"such tests; the probability of {self.disagree} or more would be at most {self.p:.2g}."
+            f"were true, at most {self.expected:.1f} would do so by chance (5 % of tests with a "
+            f"value, 2.5 % of tests in words). The probability of {self.disagree} or more would be "
+            f"at most {self.p:.2g} for independent tests."
         )
 
 
