@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
@@ -40,10 +40,11 @@ class Fit(NamedTuple):
             after, by = (np.log(times[end].to_numpy(float)) for end in ("after", "by"))
         by = np.where(np.isnan(by), np.inf, by)
         low, high = ((end - location) / np.exp(self.log_sigma) for end in (after, by))
-        # In the upper half the same by symmetry, where ndtr is near 1 and differences cancel.
+        # In the upper half the same by symmetry, where ndtr is near 1.
         low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
-        inside = np.clip(ndtr(high) - ndtr(low), 1e-300, 1)
-        return np.where(np.isneginf(low), log_ndtr(high), np.log(inside))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
+        return np.where(np.isneginf(low), log_ndtr(high), np.maximum(inside, -1e4))
 
 
 def known(times: pd.DataFrame) -> pd.DataFrame:
@@ -62,8 +63,7 @@ def fit(model: str, times: pd.DataFrame) -> Fit:
     def loss(q: np.ndarray) -> float:
         return -float(Fit(model, q[:-1], q[-1]).log_likelihood(times).sum())
 
-    options = {"xatol": 1e-5, "fatol": 1e-5, "maxiter": 4000}
-    found = minimize(loss, [*start, sigma], method="Nelder-Mead", options=options)
+    found = minimize(loss, [*start, sigma])
     return Fit(model, found.x[:-1], float(found.x[-1]))
 
 

@@ -7,7 +7,9 @@ added time that vanishes is carried by the logit scale. The scale is that at gro
 medians over seeds, and intervals are bootstrap percentiles over seeds.
 """
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,67 +37,88 @@ COLUMNS = [
     *estimate("scale_ratio", "logit scale at the lowest temperature divided by at the highest"),
     *COUNTS,
 ]
-_CELL = ["clamp_factor", "temperature"]
+_SAMPLES = 1000
 
 
-def cells(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return median time and logit scale of each norm and temperature where most runs grok."""
-    time = runs["generalised_step"].fillna(np.inf)
-    medians = runs.assign(time=time).groupby(_CELL)[["time", "logit_scale_grokked"]].median()
-    return medians[np.isfinite(medians["time"])].reset_index()
+class Cells(NamedTuple):
+    """Norms and temperatures at which most runs grok, with medians over seeds; 1-D arrays."""
+
+    norm: np.ndarray
+    temperature: np.ndarray
+    time: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, runs: pd.DataFrame, seeds: np.ndarray | None = None) -> "Cells":
+        """Return the cells of all runs, or of some seeds, perhaps repeated."""
+        values = ["generalised_step", "logit_scale_grokked"]
+        wide = runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=values)
+        wide = wide if seeds is None else wide.loc[seeds]
+        times, scale = wide["generalised_step"], wide["logit_scale_grokked"]
+        time = np.median(times.fillna(np.inf).to_numpy(float), axis=0)
+        with warnings.catch_warnings():  # a cell without a run that groks
+            warnings.simplefilter("ignore")
+            scales = np.nanmedian(scale.to_numpy(float), axis=0)
+        norm, temperature = np.array(times.columns.to_list(), dtype=float).T
+        known = np.isfinite(time) & (time > 0)
+        return cls(*(column[known] for column in (norm, temperature, time, scales)))
+
+    def raised(self) -> tuple[int, np.ndarray] | None:
+        """Return the cell of least norm and temperature, and those of the largest norm; or None."""
+        if not len(self.norm) or not np.ptp(self.norm):
+            return None
+        order = np.argsort(self.temperature, kind="stable")
+        first, last = (order[self.norm[order] == end] for end in (self.norm.min(), self.norm.max()))
+        lowest = self.temperature.min()
+        is_whole = self.temperature[first[0]] == self.temperature[last[0]] == lowest
+        return (int(first[0]), last) if is_whole else None
 
 
-def _ends(table: pd.DataFrame) -> tuple[pd.Series, pd.DataFrame] | None:
-    """Return the cell of least norm and temperature, and those of the largest norm; or None."""
-    (least, most), lowest = np.quantile(table["clamp_factor"], [0, 1]), table["temperature"].min()
-    base = table[(table["clamp_factor"] == least) & (table["temperature"] == lowest)]
-    raised = table[table["clamp_factor"] == most].sort_values("temperature")
-    is_whole = len(base) and raised["temperature"].min() == lowest and most > least
-    return (base.iloc[0], raised) if is_whole else None
-
-
-def norm_effect(table: pd.DataFrame) -> float:
+def norm_effect(cells: Cells) -> float:
     """Return the time with the largest norm divided by that with the smallest."""
-    ends = _ends(table)
-    return np.nan if ends is None else ends[1]["time"].iloc[0] / ends[0]["time"]
+    ends = cells.raised()
+    return np.nan if ends is None else float(cells.time[ends[1][0]] / cells.time[ends[0]])
 
 
-def recovered(table: pd.DataFrame) -> float:
+def recovered(cells: Cells) -> float:
     """Return the share of the norm's effect that vanishes at the logit scale of the smallest."""
-    ends = _ends(table)
+    ends = cells.raised()
     if ends is None:
         return np.nan
-    base, raised = ends
-    by_scale = raised.sort_values("logit_scale_grokked")
-    scale, time = by_scale["logit_scale_grokked"], by_scale["time"]
-    matched = np.interp(base["logit_scale_grokked"], scale, time)
-    added = raised["time"].iloc[0] - base["time"]
-    return (raised["time"].iloc[0] - matched) / added if added else np.nan
+    base, last = ends
+    by_scale = last[np.argsort(cells.scale[last])]
+    matched = np.interp(cells.scale[base], cells.scale[by_scale], cells.time[by_scale])
+    added = cells.time[last[0]] - cells.time[base]
+    return float((cells.time[last[0]] - matched) / added) if added else np.nan
 
 
-def norm_adds(table: pd.DataFrame) -> float:
+def norm_adds(cells: Cells) -> float:
     """Return the share of the variance of ln time that the norm explains beyond the scale."""
-    if len(table) < 5:
+    y = np.log(cells.time)
+    if len(y) < 5 or not np.ptp(y):
         return np.nan
-    y = np.log(table["time"].to_numpy())
 
-    def r2(*names: str) -> float:
-        x = np.column_stack([np.ones(len(y)), *(table[name] for name in names)])
+    def r2(*columns: np.ndarray) -> float:
+        x = np.column_stack([np.ones(len(y)), *columns])
         return 1 - float((y - x @ np.linalg.lstsq(x, y)[0]).var() / y.var())
 
-    return r2("logit_scale_grokked", "clamp_factor") - r2("logit_scale_grokked")
+    return r2(cells.scale, cells.norm) - r2(cells.scale)
 
 
-def over_seeds(runs: pd.DataFrame, value: Callable[[pd.DataFrame], float]) -> Estimate:
-    """Return a value of the cells, with percentiles of 1000 bootstrap samples of seeds."""
-    by_seed = {seed: rows for seed, rows in runs.groupby("seed")}
-    seeds, stream = np.array(list(by_seed)), np.random.default_rng(0)
-    drawn = [
-        value(cells(pd.concat([by_seed[seed] for seed in stream.choice(seeds, len(seeds))])))
-        for _ in range(1000)
-    ]
-    ends = np.nanpercentile(drawn, [2.5, 97.5]) if np.isfinite(drawn).any() else [np.nan] * 2
-    return Estimate(value(cells(runs)), *map(float, ends), len(seeds))
+_VALUES = {"norm_effect": norm_effect, "recovered": recovered, "norm_adds": norm_adds}
+
+
+def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
+    """Return values of the cells, with percentiles of bootstrap samples of seeds."""
+    seeds, stream = runs["seed"].unique(), np.random.default_rng(0)
+    samples = [Cells.of(runs, stream.choice(seeds, len(seeds))) for _ in range(_SAMPLES)]
+    found = {}
+    for name, value in _VALUES.items():
+        drawn = np.array([value(cells) for cells in samples])
+        known = drawn[np.isfinite(drawn)]
+        low, high = np.percentile(known, [2.5, 97.5]) if len(known) else (np.nan, np.nan)
+        found[name] = Estimate(value(Cells.of(runs)), float(low), float(high), len(seeds))
+    return found
 
 
 def scale_ratio(runs: pd.DataFrame) -> Estimate:
@@ -112,15 +135,12 @@ def table(study: Study) -> Iterator[dict]:
     for keys, runs, planned in settings.by(study, "clamped_norms", every, names):
         if runs["generalised_step"].notna().sum() < 2:
             continue
-        of_cells = cells(runs)
-        scale, time = of_cells["logit_scale_grokked"], np.log(of_cells["time"])
+        cells = Cells.of(runs)
         yield {
             "experiment": study.reproduce["clamped_norms"],
             **keys,
-            **over_seeds(runs, norm_effect).columns("norm_effect"),
-            **over_seeds(runs, recovered).columns("recovered"),
-            **association.correlation(scale, time).columns("correlation"),
-            **over_seeds(runs, norm_adds).columns("norm_adds"),
+            **stats.columns(over_seeds(runs)),
+            **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
             **scale_ratio(runs).columns("scale_ratio"),
             "n_runs": len(runs),
             "n_planned": planned,
