@@ -8,10 +8,9 @@ import pytest
 import torch
 from conftest import SYSTEMS, config, plain_run
 
-from circlet.lazy_import import load
 from circlet.study import planning
 from circlet.study.seeds import Seeds
-from circlet.training import run
+from circlet.training import autograd, run
 
 CPU = torch.device("cpu")
 
@@ -85,7 +84,7 @@ def test_a_group_of_runs_equals_plain_loops(system, case):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_arrays_and_data_follow_their_own_seeds(system):
-    equations, own = load(SYSTEMS[system].equations), point(system, {}).parameters
+    equations, own = autograd.equations(SYSTEMS[system]), point(system, {}).parameters
     base = Seeds(1, 2, 3, 4)
     start = equations.initial(own, base)
     first = {"embedding", "position"} & start.keys()

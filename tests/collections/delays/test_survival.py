@@ -34,6 +34,7 @@ def test_a_planted_exponent_is_found_though_most_runs_are_censored_at_the_smalle
     assert abs(found.value - b) < abs(-naive - b)
 
 
+@pytest.mark.filterwarnings("ignore:Starting with pandas")
 def test_the_regression_is_that_of_lifelines():
     times = drawn(lambda x: 300 / x, last=2500)
     frame = pd.DataFrame({
@@ -53,7 +54,7 @@ def test_intervals_contain_the_planted_exponent_as_often_as_they_say():
         survival.exponent(drawn(lambda x: 300 / x, last=2500, seeds=8, seed=seed))
         for seed in range(40)
     ]
-    assert 34 <= sum(one.low < 1 < one.high for one in found)
+    assert sum(one.low < 1 < one.high for one in found) >= 34
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,7 @@ class Network(nn.Module):
         self.embedding = sums.normal(p, d, fan=d)
         self.equals = sums.normal(d, fan=d)  # the token "=" at its position
         self.positions = sums.normal(2, d, fan=d)
-        self.query, self.key, self.value, self.mixed = (
-            sums.normal(d, d, fan=d) for _ in range(4)
-        )
+        self.query, self.key, self.value, self.mixed = (sums.normal(d, d, fan=d) for _ in range(4))
         self.up, self.down = sums.normal(d, hidden, fan=d), sums.normal(hidden, d, fan=hidden)
         self.up_bias, self.down_bias = (nn.Parameter(torch.zeros(n)) for n in (hidden, d))
         self.unembedding = sums.normal(d, p, fan=d)
@@ -39,7 +37,9 @@ class Network(nn.Module):
         a, b = pairs.unbind(-1)
         first, second = (self.embedding + place for place in self.positions.unbind(0))
         tables = torch.cat([first, second, self.equals[None]])  # (2 p + 1, d)
-        keys, values = ((tables @ w).unflatten(-1, (self.heads, -1)) for w in (self.key, self.value))
+        keys, values = (
+            (tables @ w).unflatten(-1, (self.heads, -1)) for w in (self.key, self.value)
+        )
         query = (self.equals @ self.query).unflatten(-1, (self.heads, -1))
         scores = (keys * query).sum(-1) / math.sqrt(query.shape[-1])  # (2 p + 1, heads)
         p = len(self.embedding)

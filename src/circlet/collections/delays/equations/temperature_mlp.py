@@ -36,11 +36,10 @@ class Network(nn.Module):
 
 def network(parameters: dict, seeds: Seeds) -> nn.Module:
     """The network at step 0: normal weights with variance 1 / fan_in, no biases."""
-    is_squared = parameters["loss"] == "squared_error"
-    return Network(
-        *(parameters[name] for name in ("p", "d", "hidden", "temperature")),
-        objective=sums.SQUARED if is_squared else parameters["residual"],
-    )
+    is_squared = parameters["loss"] == sums.SQUARED
+    objective = sums.SQUARED if is_squared else parameters["residual"]
+    sizes = {name: parameters[name] for name in ("p", "d", "hidden", "temperature")}
+    return Network(**sizes, objective=objective)
 
 
 def weight_decay_multipliers(parameters: dict) -> dict[str, float]:

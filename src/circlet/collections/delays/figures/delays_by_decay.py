@@ -26,7 +26,7 @@ def draw(study: Study) -> Figure:
     if not np.isfinite(medians["median"].astype(float)).any():
         return panels.nothing("no run has grokked")
     systems = medians["system"].unique()
-    figure, axes = panels.row(len(systems), 3.6, 3.6)
+    figure, axes = panels.row(len(systems), 3.2 * len(systems), 3.6)
     for panel, system in zip(axes, systems, strict=True):
         own = medians[medians["system"] == system]
         p = own["p"].value_counts().index[0]

@@ -1,6 +1,6 @@
 """Time to grok of single runs against the scale of their logits when they grok, with clamped norms
 and temperatures: a panel per loss, colours for norms, markers for temperatures. If the scale alone
-decided the time, the dots of all norms would lie on one curve. Runs that did not grok are not shown.
+decided the time, the dots of all norms would lie on one curve. Only runs that grok are shown.
 """
 
 from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ def draw(study: Study) -> Figure:
     kinds = list(runs.groupby(["loss", "residual"]))
     colours = dict(zip(sorted(runs["clamp_factor"].unique()), _COLOURS, strict=False))
     markers = dict(zip(sorted(runs["temperature"].unique()), _MARKERS, strict=False))
-    figure, axes = panels.row(len(kinds), 3.2, 3.4)
+    figure, axes = panels.row(len(kinds), 3.2 * len(kinds), 3.4)
     for panel, ((loss, residual), rows) in zip(axes, kinds, strict=True):
         for (factor, temperature), cell in rows.groupby(["clamp_factor", "temperature"]):
             panel.plot(cell["logit_scale_grokked"], cell["generalised_step"],

@@ -1,4 +1,6 @@
-"""Table ``contraction_settings``: kappa of each setting (see ``delay_runs``), over runs that grok.
+"""Table ``contraction_settings``: kappa of each setting, over runs that grok.
+
+kappa is that of ``delay_runs``.
 """
 
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ COLUMNS = [
     column("p", pa.int32(), "modulus"),
     column("learning_rate", pa.float64(), "learning rate"),
     column("weight_decay", pa.float64(), "weight decay"),
-    *estimate("kappa", "geometric mean over runs"),
+    *estimate("kappa", "mean over runs"),
     column("variation", pa.float64(), "standard deviation over runs divided by the mean"),
     *COUNTS,
 ]
@@ -35,7 +37,7 @@ def table(study: Study) -> Iterator[dict]:
             yield {
                 "experiment": study.reproduce[role],
                 **keys,
-                **stats.geometric_mean(kappas).columns("kappa"),
+                **stats.mean(kappas).columns("kappa"),
                 "variation": kappas.std() / kappas.mean(),
                 "n_runs": len(rows),
                 "n_planned": planned,

@@ -49,7 +49,10 @@ def table(study: Study) -> Iterator[dict]:
                     level = survival.fit("power", times).parameters[0] if is_known else math.nan
                     yield {
                         "experiment": study.reproduce[role],
-                        **{"by": x, "time": time, x: None, **keys},
+                        "by": x,
+                        "time": time,
+                        x: None,
+                        **keys,
                         **found.columns("exponent"),
                         "constant": math.exp(level),
                         "n_values": rows[x].nunique(),

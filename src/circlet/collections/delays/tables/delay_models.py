@@ -24,7 +24,9 @@ COLUMNS = [
     column("time", pa.string(), "grok: steps to grok; delay: steps from memorising to grokking"),
     column("p", pa.int32(), "modulus"),
     column("learning_rate", pa.float64(), "learning rate"),
-    column("model", pa.string(), "inverse: constant / decay; power; sum: a time + constant / decay"),
+    column(
+        "model", pa.string(), "inverse: constant / decay; power; sum: a time + constant / decay"
+    ),
     *estimate("score", "mean log-likelihood of runs at a decay that is left out; n: seeds", "nat"),
     *estimate("gain", "score minus that of the free power; n: seeds", "nat"),
     *COUNTS,
@@ -47,7 +49,9 @@ def table(study: Study) -> Iterator[dict]:
                     over_seeds = [x.groupby(times["seed"]).mean() for x in (score, gain)]
                     yield {
                         "experiment": study.reproduce[role],
-                        **{"time": time, "model": model, **keys},
+                        "time": time,
+                        "model": model,
+                        **keys,
                         **stats.mean(over_seeds[0]).columns("score"),
                         **stats.mean(over_seeds[1]).columns("gain"),
                         "n_runs": len(rows),

@@ -64,7 +64,8 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
     drawn = np.array([both(y[stream.integers(0, n, n)]) for _ in range(_SAMPLES)])
     ends = np.nanpercentile(drawn, [2.5, 97.5], axis=0).T
     of_means, of_runs = (
-        Estimate(value, *map(float, pair), n) for value, pair in zip(both(y), ends, strict=True)
+        Estimate(value, float(low), float(high), n)
+        for value, (low, high) in zip(both(y), ends, strict=True)
     )
     return of_means, of_runs
 

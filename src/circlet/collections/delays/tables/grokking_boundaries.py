@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis.stats import Z, Estimate
+from circlet.analysis.stats import Estimate, Z
 from circlet.collections.delays import settings
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
