@@ -34,7 +34,7 @@ def draw(study: Study) -> Figure:
                        markers.get(temperature, "x"), color=colours.get(factor, "0.5"),
                        ms=4, mfc="none")  # fmt: skip
         name = "squared error" if loss == "squared_error" else f"cross-entropy, {_NAMES[residual]}"
-        panel.set(title=name, xlabel="scale of the logits", xscale="log", yscale="log")
+        panel.set(title=name, xlabel="scale of the logits", yscale="log")
     for factor, colour in colours.items():
         axes[0].plot([], [], "-", color=colour, label=f"norm x {factor:g}")
     for temperature, marker in markers.items():

@@ -19,7 +19,7 @@ SYSTEM = SystemSpec(
         6 * (4 * p * d * d + train_fraction * p * p * (d * (d + 2 * hidden + p + 20) + 20 * hidden))
     ),
     flops_per_second=30e9,
-    weights=lambda p, d, hidden, **_: d * (2 * p + 4) + 4 * d * d + hidden * (2 * d + 1) + d,
+    weights=lambda p, d, hidden, **_: d * (2 * p + 4) + 4 * d * d + hidden * (2 * d + 1),
     activations=lambda p, d, hidden, **_: p * p * (12 * d + 6 * hidden + 5 * p),
     cpu_batch=lambda **_: 1,
     parameters={
