@@ -94,7 +94,7 @@ def test_the_share_that_the_logit_scale_carries_is_recovered(share, expected):
 def test_cells_in_which_most_runs_do_not_grok_are_left_out():
     runs = clamped(lambda norm, _: 1000.0, by_norm_and_temperature)
     runs.loc[(runs["clamp_factor"] > 1.1) & (runs["seed"] > 2), "generalised_step"] = math.nan
-    assert logit_mediation.Cells.of(runs).norm.max() == 1.1
+    assert logit_mediation.Cells.of(logit_mediation.by_seed(runs)).norm.max() == 1.1
 
 
 def forks(law, spread, seeds=12):
@@ -186,6 +186,7 @@ def tiny(results):
     })  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_tables_and_figures_of_tiny_networks(tmp_path):
     study = tiny(tmp_path / "results")
     run_blocks(study)

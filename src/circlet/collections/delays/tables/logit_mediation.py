@@ -7,7 +7,6 @@ added time that vanishes is carried by the logit scale. The scale is that at gro
 medians over seeds, and intervals are bootstrap percentiles over seeds.
 """
 
-import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -38,6 +37,12 @@ COLUMNS = [
     *COUNTS,
 ]
 _SAMPLES = 1000
+_PIVOTED = ("generalised_step", "logit_scale_grokked")
+
+
+def by_seed(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return times and logit scales with a row per seed, and columns by norm and temperature."""
+    return runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=list(_PIVOTED))
 
 
 class Cells(NamedTuple):
@@ -49,19 +54,14 @@ class Cells(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, runs: pd.DataFrame, seeds: np.ndarray | None = None) -> "Cells":
-        """Return the cells of all runs, or of some seeds, perhaps repeated."""
-        values = ["generalised_step", "logit_scale_grokked"]
-        wide = runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=values)
-        wide = wide if seeds is None else wide.loc[seeds]
-        times, scale = wide["generalised_step"], wide["logit_scale_grokked"]
-        time = np.median(times.fillna(np.inf).to_numpy(float), axis=0)
-        with warnings.catch_warnings():  # a cell without a run that groks
-            warnings.simplefilter("ignore")
-            scales = np.nanmedian(scale.to_numpy(float), axis=0)
-        norm, temperature = np.array(times.columns.to_list(), dtype=float).T
+    def of(cls, wide: pd.DataFrame, rows: np.ndarray | slice = slice(None)) -> "Cells":
+        """Return the cells of all seeds (see ``by_seed``), or of some rows, perhaps repeated."""
+        times, scales = (wide[name].to_numpy(float)[rows] for name in _PIVOTED)
+        time = np.median(np.nan_to_num(times, nan=np.inf), axis=0)
+        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float).T
         known = np.isfinite(time) & (time > 0)
-        return cls(*(column[known] for column in (norm, temperature, time, scales)))
+        scale = np.nanmedian(scales[:, known], axis=0)
+        return cls(norm[known], temperature[known], time[known], scale)
 
     def raised(self) -> tuple[int, np.ndarray] | None:
         """Return the cell of least norm and temperature, and those of the largest norm; or None."""
@@ -110,14 +110,15 @@ _VALUES = {"norm_effect": norm_effect, "recovered": recovered, "norm_adds": norm
 
 def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
     """Return values of the cells, with percentiles of bootstrap samples of seeds."""
-    seeds, stream = runs["seed"].unique(), np.random.default_rng(0)
-    samples = [Cells.of(runs, stream.choice(seeds, len(seeds))) for _ in range(_SAMPLES)]
+    wide, stream = by_seed(runs), np.random.default_rng(0)
+    n = len(wide)
+    samples = [Cells.of(wide, stream.integers(0, n, n)) for _ in range(_SAMPLES)]
     found = {}
     for name, value in _VALUES.items():
         drawn = np.array([value(cells) for cells in samples])
         known = drawn[np.isfinite(drawn)]
         low, high = np.percentile(known, [2.5, 97.5]) if len(known) else (np.nan, np.nan)
-        found[name] = Estimate(value(Cells.of(runs)), float(low), float(high), len(seeds))
+        found[name] = Estimate(value(Cells.of(wide)), float(low), float(high), n)
     return found
 
 
@@ -135,7 +136,7 @@ def table(study: Study) -> Iterator[dict]:
     for keys, runs, planned in settings.by(study, "clamped_norms", every, names):
         if runs["generalised_step"].notna().sum() < 2:
             continue
-        cells = Cells.of(runs)
+        cells = Cells.of(by_seed(runs))
         yield {
             "experiment": study.reproduce["clamped_norms"],
             **keys,

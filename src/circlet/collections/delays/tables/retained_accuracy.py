@@ -1,8 +1,8 @@
 """Table ``retained_accuracy``: hysteresis, networks that continue with a lower weight decay.
 
-Of the runs that had generalised when the weight decay changed (intervention ``change``), the share
-whose test accuracy is above 0.99 at the end; and this share of networks that were trained from the
-start with the lower decay (role ``mlp_decays``).
+Some runs have generalised when the weight decay changes (intervention ``change``). The table has
+the share of them whose test accuracy is above 0.99 at the end, and this share of networks that were
+trained from the start with the lower decay (role ``mlp_decays``).
 """
 
 from collections.abc import Iterator
