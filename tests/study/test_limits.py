@@ -14,6 +14,7 @@ from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.study import cost, limits, planning, points, targets
 from circlet.study.seeds import Seeds
+from circlet.training import autograd
 
 LIMITS = {"points": limits.MAX_POINTS, "blocks": limits.MAX_BLOCKS, "chain": limits.MAX_CHAIN}
 LIMITS["bytes"] = reading.MAX_BYTES
@@ -232,7 +233,7 @@ def test_no_name_is_longer_than_a_file_system_allows():
 def test_the_largest_log_that_the_plan_allows_fits_into_its_file(system):
     """The plan only knows the maximal length of names."""
     point = planning.plan(config(system=system)).points[0]
-    arrays = load(SYSTEMS[system].equations).initial(point.parameters, Seeds(0, 0, 0, 0))
+    arrays = autograd.equations(SYSTEMS[system]).initial(point.parameters, Seeds(0, 0, 0, 0))
     assert sum(map(len, arrays)) <= cost.NAMES_BYTES
     assert sum(array.size for array in arrays.values()) == cost.weights(point)
     if "embeddings" in point.logs:

@@ -1,0 +1,80 @@
+"""Table ``contraction_rates``: whether one kappa serves all settings of a network.
+
+kappa is that of ``delay_runs``. The law is calibrated at weight decay 1 and learning rate 0.001:
+one kappa and one squared norm at which runs grok predict the delays of all other settings, from
+the norm when each run memorises (Khanh et al. 2026, arXiv:2605.18845).
+"""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from scipy.special import stdtrit
+
+from circlet.analysis import stats
+from circlet.analysis.stats import Estimate
+from circlet.collections.delays import settings
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("gelu_decays", "transformer_decays")
+TABLES = ("delay_runs",)
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "the network"),
+    *estimate("kappa", "mean over seeds, of all settings; n: seeds"),
+    *estimate("kappa_ratio", "largest mean of a setting divided by the smallest; n: seeds"),
+    *estimate("error", "mean of |predicted / delay - 1| in settings not calibrated on; n: seeds"),
+    *COUNTS,
+]
+_SETTING = ["p", "learning_rate", "weight_decay"]
+_CALIBRATED = {"learning_rate": 0.001, "weight_decay": 1.0}
+
+
+def largest_ratio(runs: pd.DataFrame) -> Estimate:
+    """Return the largest mean kappa of a setting divided by the smallest; n: seeds.
+
+    From intervals of all settings that hold together (Bonferroni), so the choice of the extremes
+    makes the interval wide, not wrong. Unknown if the smallest mean is not positive.
+    """
+    kappas = runs["kappa"].groupby([runs[name] for name in _SETTING])
+    means = kappas.agg(["mean", "sem", "count"]).query("count > 2")
+    n = runs["seed"].nunique()
+    if len(means) < 2 or means["mean"].min() <= 0:
+        return Estimate(n=n)
+    half = means["sem"] * stdtrit(means["count"] - 1, 1 - 0.025 / len(means))
+    low, high = means["mean"] - half, means["mean"] + half
+    least = low.min()
+    most = high.max() / least if least > 0 else math.inf
+    ratio = means["mean"].max() / means["mean"].min()
+    return Estimate(ratio, max(low.max() / high.min(), 1.0), most, n)
+
+
+def errors(runs: pd.DataFrame) -> pd.Series:
+    """Return the relative error of the predicted delay of each run that was not calibrated on."""
+    is_calibrated = np.logical_and.reduce([runs[k] == v for k, v in _CALIBRATED.items()])
+    kappa, norm = runs.loc[is_calibrated, ["kappa", "norm_grokked"]].mean()
+    others = runs[~is_calibrated]
+    rate = 2 * kappa * others["learning_rate"] * others["weight_decay"]
+    delay = others["generalised_step"] - others["memorised_step"]
+    predicted = 2 * np.log(others["norm_memorised"] / norm) / rate
+    return (predicted / delay.where(delay > 0) - 1).abs()
+
+
+def table(study: Study) -> Iterator[dict]:
+    """Yield a row per network."""
+    every = parquet.read_table(study, "delay_runs")
+    for role in OPTIONAL_ROLES:
+        for keys, runs, planned in settings.by(study, role, every, []):
+            yield {
+                "experiment": study.reproduce[role],
+                **keys,
+                **stats.mean(runs["kappa"].groupby(runs["seed"]).mean()).columns("kappa"),
+                **largest_ratio(runs).columns("kappa_ratio"),
+                **stats.mean(errors(runs).groupby(runs["seed"]).mean()).columns("error"),
+                "n_runs": len(runs),
+                "n_planned": planned,
+            }

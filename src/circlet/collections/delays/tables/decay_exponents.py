@@ -1,0 +1,62 @@
+"""Table ``decay_exponents``: how the time to grok and the delay fall with weight decay and rate.
+
+The exponent b of time ~ (weight decay)^-b, or (learning rate)^-b, at fixed other parameters: a
+log-normal regression with censored runs (`circlet.collections.delays.survival`). The delay is the
+time from memorising to grokking. The interval is over seeds.
+"""
+
+import math
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from circlet.collections.delays import settings, survival
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
+TABLES = ("milestones",)
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "the network"),
+    column("by", pa.string(), "weight_decay or learning_rate"),
+    column("time", pa.string(), "grok: steps to grok; delay: steps from memorising to grokking"),
+    column("p", pa.int32(), "modulus"),
+    column("weight_decay", pa.float64(), "its value, if the learning rate varies"),
+    column("learning_rate", pa.float64(), "its value, if the weight decay varies"),
+    *estimate("exponent", "b of time ~ x^-b; n: seeds"),
+    column("constant", pa.float64(), "median time at x = 1", "steps"),
+    column("n_values", pa.int32(), "values of the parameter"),
+    column("n_grokked", pa.int32(), "runs that have grokked"),
+    *COUNTS,
+]
+_OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}
+
+
+def table(study: Study) -> Iterator[dict]:
+    """Yield a row per role, parameter with three or more values, setting and time."""
+    runs = parquet.read_table(study, "milestones")
+    for role in settings.DECAYS:
+        for x, other in _OTHER.items():
+            for keys, rows, planned in settings.by(study, role, runs, ["p", other]):
+                if rows[x].nunique() < 3:
+                    continue
+                for time in settings.TIMES:
+                    times = survival.known(settings.times(rows, time, x))
+                    found = survival.exponent(times)
+                    is_known = survival.is_enough(times)
+                    level = survival.fit("power", times).parameters[0] if is_known else math.nan
+                    yield {
+                        "experiment": study.reproduce[role],
+                        "by": x,
+                        "time": time,
+                        x: None,
+                        **keys,
+                        **found.columns("exponent"),
+                        "constant": math.exp(level),
+                        "n_values": rows[x].nunique(),
+                        "n_grokked": int(times["by"].notna().sum()),
+                        "n_runs": len(rows),
+                        "n_planned": planned,
+                    }

@@ -1,0 +1,59 @@
+"""Table ``delay_models``: laws of the time by weight decay, compared at decays that are left out.
+
+Three laws: constant / decay; a free power of the decay; a time, such as that of memorising, plus
+constant / decay. Each is fitted to all weight decays but one (log-normal, with censored runs), and
+predicts the runs at this one. The score is the mean log-likelihood of a run, of the interval
+between two logged steps in which it groks.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from circlet.analysis import stats
+from circlet.collections.delays import settings, survival
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
+TABLES = ("milestones",)
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "the network"),
+    column("time", pa.string(), "grok: steps to grok; delay: steps from memorising to grokking"),
+    column("p", pa.int32(), "modulus"),
+    column("learning_rate", pa.float64(), "learning rate"),
+    column(
+        "model", pa.string(), "inverse: constant / decay; power; sum: a time + constant / decay"
+    ),
+    *estimate("score", "mean log-likelihood of runs at a decay that is left out; n: seeds", "nat"),
+    *estimate("gain", "score minus that of the free power; n: seeds", "nat"),
+    *COUNTS,
+]
+_FEWEST = 4  # weight decays
+
+
+def table(study: Study) -> Iterator[dict]:
+    """Yield a row per role, modulus, learning rate, time and law."""
+    runs = parquet.read_table(study, "milestones")
+    for role in settings.DECAYS:
+        for keys, rows, planned in settings.by(study, role, runs, ["p", "learning_rate"]):
+            for time in settings.TIMES:
+                times = survival.known(settings.times(rows, time, "weight_decay"))
+                if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:
+                    continue
+                scores = {m: survival.left_out(m, times) for m in survival.MODELS}
+                for model, score in scores.items():
+                    gain = score - scores["power"]
+                    over_seeds = [x.groupby(times["seed"]).mean() for x in (score, gain)]
+                    yield {
+                        "experiment": study.reproduce[role],
+                        "time": time,
+                        "model": model,
+                        **keys,
+                        **stats.mean(over_seeds[0]).columns("score"),
+                        **stats.mean(over_seeds[1]).columns("gain"),
+                        "n_runs": len(rows),
+                        "n_planned": planned,
+                    }

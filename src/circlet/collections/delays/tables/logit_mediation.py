@@ -1,0 +1,148 @@
+"""Table ``logit_mediation``: how much of the norm's effect on grokking the logit scale carries.
+
+The norm is clamped at some multiples, and a temperature divides the logits (Khanh 2026,
+arXiv:2606.18465). Runs with the largest norm take longer to grok. Their time is interpolated, over
+temperatures, to the logit scale of the smallest norm at the lowest temperature: the share of the
+added time that vanishes is carried by the logit scale. The scale is that at grokking; times are
+medians over seeds, and intervals are bootstrap percentiles over seeds.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from circlet.analysis import association, stats
+from circlet.analysis.stats import Estimate
+from circlet.collections.delays import settings
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("clamped_norms",)
+TABLES = ("delay_runs",)
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "the network"),
+    column("loss", pa.string(), "cross_entropy or squared_error"),
+    column("residual", pa.string(), "exact: gradient of the cross-entropy without rounding errors"),
+    column("p", pa.int32(), "modulus"),
+    *estimate("norm_effect", "time with the largest norm divided by that with the smallest"),
+    *estimate("recovered", "share of the added time that vanishes at the same logit scale"),
+    *estimate("correlation", "r of logit scale and ln time over norms and temperatures; n: cells"),
+    *estimate("norm_adds", "R2 of ln time by scale and norm, minus that by scale alone"),
+    *estimate("scale_ratio", "logit scale at the lowest temperature divided by at the highest"),
+    *COUNTS,
+]
+_SAMPLES = 1000
+_PIVOTED = ("generalised_step", "logit_scale_grokked")
+
+
+def by_seed(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return times and logit scales with a row per seed, and columns by norm and temperature."""
+    return runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=list(_PIVOTED))
+
+
+class Cells(NamedTuple):
+    """Norms and temperatures at which most runs grok, with medians over seeds; 1-D arrays."""
+
+    norm: np.ndarray
+    temperature: np.ndarray
+    time: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, wide: pd.DataFrame, rows: np.ndarray | slice = slice(None)) -> "Cells":
+        """Return the cells of all seeds (see ``by_seed``), or of some rows, perhaps repeated."""
+        times, scales = (wide[name].to_numpy(float)[rows] for name in _PIVOTED)
+        time = np.median(np.nan_to_num(times, nan=np.inf), axis=0)
+        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float).T
+        known = np.isfinite(time) & (time > 0)
+        scale = np.nanmedian(scales[:, known], axis=0)
+        return cls(norm[known], temperature[known], time[known], scale)
+
+    def raised(self) -> tuple[int, np.ndarray] | None:
+        """Return the cell of least norm and temperature, and those of the largest norm; or None."""
+        if not len(self.norm) or not np.ptp(self.norm):
+            return None
+        order = np.argsort(self.temperature, kind="stable")
+        first, last = (order[self.norm[order] == end] for end in (self.norm.min(), self.norm.max()))
+        lowest = self.temperature.min()
+        is_whole = self.temperature[first[0]] == self.temperature[last[0]] == lowest
+        return (int(first[0]), last) if is_whole else None
+
+
+def norm_effect(cells: Cells) -> float:
+    """Return the time with the largest norm divided by that with the smallest."""
+    ends = cells.raised()
+    return np.nan if ends is None else float(cells.time[ends[1][0]] / cells.time[ends[0]])
+
+
+def recovered(cells: Cells) -> float:
+    """Return the share of the norm's effect that vanishes at the logit scale of the smallest."""
+    ends = cells.raised()
+    if ends is None:
+        return np.nan
+    base, last = ends
+    by_scale = last[np.argsort(cells.scale[last])]
+    matched = np.interp(cells.scale[base], cells.scale[by_scale], cells.time[by_scale])
+    added = cells.time[last[0]] - cells.time[base]
+    return float((cells.time[last[0]] - matched) / added) if added else np.nan
+
+
+def norm_adds(cells: Cells) -> float:
+    """Return the share of the variance of ln time that the norm explains beyond the scale."""
+    y = np.log(cells.time)
+    if len(y) < 5 or not np.ptp(y):
+        return np.nan
+
+    def r2(*columns: np.ndarray) -> float:
+        x = np.column_stack([np.ones(len(y)), *columns])
+        return 1 - float((y - x @ np.linalg.lstsq(x, y)[0]).var() / y.var())
+
+    return r2(cells.scale, cells.norm) - r2(cells.scale)
+
+
+_VALUES = {"norm_effect": norm_effect, "recovered": recovered, "norm_adds": norm_adds}
+
+
+def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
+    """Return values of the cells, with percentiles of bootstrap samples of seeds."""
+    wide, stream = by_seed(runs), np.random.default_rng(0)
+    n = len(wide)
+    samples = [Cells.of(wide, stream.integers(0, n, n)) for _ in range(_SAMPLES)]
+    found = {}
+    for name, value in _VALUES.items():
+        drawn = np.array([value(cells) for cells in samples])
+        known = drawn[np.isfinite(drawn)]
+        low, high = np.percentile(known, [2.5, 97.5]) if len(known) else (np.nan, np.nan)
+        found[name] = Estimate(value(Cells.of(wide)), float(low), float(high), n)
+    return found
+
+
+def scale_ratio(runs: pd.DataFrame) -> Estimate:
+    """Return the ratio of logit scales at the lowest and highest temperature, at equal norm."""
+    raised = runs[runs["clamp_factor"] == runs["clamp_factor"].max()]
+    wide = raised.pivot(index="seed", columns="temperature", values="logit_scale_grokked")
+    return stats.geometric_mean(wide.iloc[:, 0] / wide.iloc[:, -1])
+
+
+def table(study: Study) -> Iterator[dict]:
+    """Yield a row per loss, kind of gradient and modulus."""
+    every = parquet.read_table(study, "delay_runs")
+    names = ["loss", "residual", "p"]
+    for keys, runs, planned in settings.by(study, "clamped_norms", every, names):
+        if runs["generalised_step"].notna().sum() < 2:
+            continue
+        cells = Cells.of(by_seed(runs))
+        yield {
+            "experiment": study.reproduce["clamped_norms"],
+            **keys,
+            **stats.columns(over_seeds(runs)),
+            **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
+            **scale_ratio(runs).columns("scale_ratio"),
+            "n_runs": len(runs),
+            "n_planned": planned,
+        }

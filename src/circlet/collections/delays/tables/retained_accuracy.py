@@ -1,0 +1,60 @@
+"""Table ``retained_accuracy``: hysteresis, networks that continue with a lower weight decay.
+
+Some runs have generalised when the weight decay changes (intervention ``change``). The table has
+the share of them whose test accuracy is above 0.99 at the end, and this share of networks that were
+trained from the start with the lower decay (role ``mlp_decays``).
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from circlet.analysis import contrasts, stats
+from circlet.collections.delays import settings
+from circlet.storage import parquet
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.study.plan import Study
+
+ROLES = ("lowered_decay",)
+OPTIONAL_ROLES = ("mlp_decays",)
+TABLES = ("runs", "milestones")
+COLUMNS = [
+    EXPERIMENT,
+    column("p", pa.int32(), "modulus"),
+    column("learning_rate", pa.float64(), "learning rate"),
+    column("change_step", pa.int32(), "step of the change"),
+    column("weight_decay", pa.float64(), "weight decay after the change, or from the start"),
+    *estimate("kept", "share above 0.99 at the end, of runs that had generalised", "0..1"),
+    *estimate("from_start", "share above 0.99 at the end, of runs from the start", "0..1"),
+    *estimate("difference", "kept minus from_start", "0..1"),
+    *COUNTS,
+]
+_ABOVE = 0.99
+
+
+def table(study: Study) -> Iterator[dict]:
+    """Yield a row per modulus, learning rate, step and later weight decay."""
+    steps = parquet.read_table(study, "milestones", columns=["run_id", "generalised_step"])
+    runs = parquet.read_table(study, "runs").merge(steps, on="run_id")
+    names = ["p", "learning_rate", "change_step", "change_weight_decay"]
+    starts = {
+        (keys["p"], keys["learning_rate"], keys["weight_decay"]): rows
+        for keys, rows, _ in settings.by(study, "mlp_decays", runs, [*names[:2], "weight_decay"])
+    }
+    for keys, rows, planned in settings.by(study, "lowered_decay", runs, names):
+        del keys["system"]
+        decay = keys.pop("change_weight_decay")
+        had = rows[rows["generalised_step"] <= keys["change_step"]]
+        kept = stats.counted(had["test_accuracy"] > _ABOVE)
+        start = starts.get((keys["p"], keys["learning_rate"], decay), runs.iloc[:0])
+        from_start = stats.counted(start["test_accuracy"] > _ABOVE)
+        yield {
+            "experiment": study.reproduce["lowered_decay"],
+            **keys,
+            "weight_decay": decay,
+            **stats.share(*kept, method="exact").columns("kept"),
+            **stats.share(*from_start, method="exact").columns("from_start"),
+            **contrasts.share_difference(*kept, *from_start).columns("difference"),
+            "n_runs": len(rows),
+            "n_planned": planned,
+        }
