@@ -4,7 +4,7 @@ import torch
 from conftest import config
 from torch.nn import functional
 
-from circlet.collections.delays import sums
+from circlet.collections.delays import equations as sums
 from circlet.collections.delays.equations import pair_transformer
 from circlet.collections.delays.systems.pair_transformer import SYSTEM
 from circlet.study import planning

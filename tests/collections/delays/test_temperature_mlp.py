@@ -7,7 +7,7 @@ import torch
 from conftest import config
 from torch.nn import functional
 
-from circlet.collections.delays import sums
+from circlet.collections.delays import equations as sums
 from circlet.collections.delays.equations import temperature_mlp
 from circlet.collections.delays.systems.temperature_mlp import SYSTEM
 from circlet.study import planning

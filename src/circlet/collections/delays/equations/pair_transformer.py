@@ -11,8 +11,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from circlet.collections.delays import sums
-from circlet.collections.delays.sums import data, loss, metrics  # noqa: F401
+from circlet.collections.delays import equations as sums
+from circlet.collections.delays.equations import data, loss, metrics  # noqa: F401
 from circlet.study.seeds import Seeds
 
 

@@ -3,7 +3,7 @@
 Its network resembles those of Nanda et al. (2023, arXiv:2301.05217) and of the papers of 2026.
 """
 
-from circlet.collections.delays import shared_declarations as shared
+from circlet.collections.delays import systems as shared
 from circlet.systems import parameters
 from circlet.systems.spec import Rule, SystemSpec, integer
 

@@ -3,7 +3,7 @@
 Khanh (2026, arXiv:2606.18465) has this network: GELU, p = 59 and 97, weight decay of matrices only.
 """
 
-from circlet.collections.delays import shared_declarations as shared
+from circlet.collections.delays import systems as shared
 from circlet.systems import parameters
 from circlet.systems.spec import SystemSpec, choice, integer, number
 
