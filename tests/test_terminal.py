@@ -105,7 +105,7 @@ def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reporte
     said = " ".join(summary.summary(reported).split())
     assert said.startswith("tests of deviates look at")
     assert "Mușat 1 " in said
-    assert "1 of 1 test differs or deviates. If all these claims were true" in said
+    assert "1 of 1 test differs or deviates. If all claims were true" in said
     assert "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24] (11 of our 50))" in said
     assert f"Why: {known['reason'].partition('. ')[0]}." in said
     assert str(reported.results / "report.html") in said
