@@ -161,7 +161,7 @@ def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monke
 
 def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
     (point,) = planning.plan(config(parameters={"weight_decay": 0})).points
-    assert experiments._setting([point])["setting"].endswith("5 steps of AdamW")
+    assert experiments.setting([point])["setting"].endswith("5 steps of AdamW")
 
 
 def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
