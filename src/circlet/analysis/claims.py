@@ -96,9 +96,8 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true, at most {self.expected:.1f} would do so by chance (5 % of tests with a "
-            f"value, 2.5 % of tests in words). The probability of {self.disagree} or more would be "
-            f"at most {self.p:.2g} for independent tests."
+            f"were true, {self.expected:.1f} would do so on average, at most, and {self.disagree} "
+            f"or more with a probability of at most {self.p:.2g} (for independent tests)."
         )
 
 
