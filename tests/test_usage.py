@@ -42,8 +42,12 @@ def test_requested_and_used(tmp_path):
     [block] = study.blocks
     [row] = rows(usage(study))
     assert (row["blocks"], row["done"]) == ("1", "1")
-    assert (row["MB"], row["median"], row["most"]) == (str(cost.memory_mb(block)), "321", "321")
-    assert (row["min"], row["longest"]) == (str(cost.minutes(block)), "1.5")
+    assert (row["MB asked"], row["median"], row["most"]) == (
+        str(cost.memory_mb(block)),
+        "321",
+        "321",
+    )
+    assert (row["min asked"], row["longest"]) == (str(cost.minutes(block)), "1.5")
 
 
 def test_what_to_set(tmp_path):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from circlet.watch import Display
 
+LONG_AGO = 10**6  # seconds, the age of the log of a block that never began
 FOLDERS: dict[str, str] = {}  # of users' collections in this workflow, by name
 USES: dict[Path, "Pipeline"] = {}  # uses of the workflow in this process, by results folder
 
@@ -279,13 +280,17 @@ class Pipeline:
         return self._priorities[0].get(what, 0)
 
     def block_priority(self, wildcards: Any) -> int:
-        """Return the priority of a block; in a group, those that never began come first.
+        """Return the priority of a block; in a group, first those that never began, or long ago.
 
         A group ends with the first block that fails, so the next try has to begin with others.
         """
         if self.outer:
             return self.priority(wildcards.experiment)
-        return int(not self.block(wildcards).job_log.exists())
+        try:
+            age = time.time() - self.block(wildcards).job_log.stat().st_mtime
+        except OSError:
+            return LONG_AGO
+        return max(0, min(LONG_AGO, int(age)))
 
     def of_kind(self, kind: str) -> list[Target]:
         """Return the targets of a kind: tables, figures or pages."""

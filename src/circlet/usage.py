@@ -11,8 +11,8 @@ from circlet.study.plan import Study
 from circlet.terminal import aligned, duration
 
 HEADER = (
-    "experiment", "system", "blocks", "done", "MB", "median", "most", "CPU time", "used", "min",
-    "longest",
+    "experiment", "system", "blocks", "done", "MB asked", "median", "most", "CPU expected", "used",
+    "min asked", "longest",
 )  # fmt: skip
 
 
@@ -30,12 +30,13 @@ class Used:
     def of(cls, block: Block) -> "Used":
         """Read it from the block's log of runs."""
         made = parquet.footer(block.log("runs"))
+        cpu_seconds = sum(s or 0 for s in parquet.run_column(block, "seconds"))
         return cls(
             block,
             cost.memory_mb(block, made["device"] == "cuda"),
             made.get("peak_mb"),  # logs of earlier releases have none
-            sum(s or 0 for s in parquet.run_column(block, "seconds")),
-            made["seconds"] / 60,
+            cpu_seconds,
+            max(made["seconds"], cpu_seconds) / 60,  # the last try may have done only a part
         )
 
 
@@ -58,8 +59,9 @@ def usage(study: Study) -> str:
         ))  # fmt: skip
     lines = [
         aligned(HEADER, rows, "<<>>>>>>>>>"),
-        "MB: requested (SLURM adds 500 for Snakemake), and used: median and most. CPU time: "
-        "expected of the done blocks, and used. min: requested limit, and the longest block",
+        "MB: asked for a block (SLURM adds 500 for Snakemake), and used by done blocks. CPU: "
+        "expected and used by all done blocks. min: asked for a block that is a job of its own, "
+        "and the longest",
     ]
     for system in study.systems:
         lines += _advice(system, [u for u in used if u.block.point.system.name == system])

@@ -92,3 +92,13 @@ def test_copies_of_other_settings_are_not_used(tmp_path):
     other.log("runs").unlink()
     kept.restore(other)
     assert not other.log("runs").exists()
+
+
+def test_copies_that_other_code_made_are_not_used(tmp_path, monkeypatch):
+    study = ran(tmp_path)
+    [block] = study.blocks
+    kept.keep(block)
+    block.log("runs").unlink()
+    monkeypatch.setattr(kept.fingerprint, "of_system", lambda system: "other")
+    kept.restore_all(study)
+    assert not block.log("runs").exists()

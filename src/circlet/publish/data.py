@@ -102,7 +102,8 @@ class Published:
     @property
     def version(self) -> str:
         """Version of circlet that made its tables."""
-        return max(made["versions"]["circlet"] for made in self.footers)
+        versions = [made["versions"]["circlet"] for made in self.footers]
+        return max(versions, key=lambda text: [int(number) for number in re.findall(r"\d+", text)])
 
     @property
     def is_frozen(self) -> bool:
@@ -222,13 +223,19 @@ def _config(folder: Path, footers: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the config in the folder, or else the one whose parts the footers of tables have."""
     if (folder / CONFIG).exists():
         return reading.read(folder / CONFIG)
-    whole: dict[str, Any] = {}
+    whole = dict(footers["runs"]["study"]) if "runs" in footers else {}
     for name, made in footers.items():
+        foreign = made["study"]["experiments"].keys() - whole.get("experiments", {}).keys()
+        if "runs" in footers and foreign:
+            raise LogError(
+                f"{folder}: table {name} is of an earlier study, which had the experiment "
+                f"{min(foreign)}: delete it"
+            )
         for key, part in made["study"].items():
             known = whole.setdefault(key, part)
             if isinstance(part, dict):
-                whole[key] = part | known
-                known = {inner: whole[key][inner] for inner in part}
+                whole[key] = known | part
+                known = {inner: (part | known)[inner] for inner in part}
             if known != part:
                 raise LogError(
                     f"{folder}: table {name} was made with another `{key}` than other tables; run "

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from circlet.errors import WriteError
 from circlet.storage.files import atomic
+from circlet.study import fingerprint
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -21,8 +22,8 @@ def _folder(results: Path) -> Path:
 
 
 def _place(block: Block, log: Path) -> Path:
-    """Return the place of a copy: another one if the settings or the version are others."""
-    made_from = f"{block.study} {block.point.version}"
+    """Return the place of a copy: another one if the settings or the code are others."""
+    made_from = f"{block.study} {block.point.version} {fingerprint.of_system(block.point.system)}"
     name = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     return _folder(block.point.results) / name / log.name
 
@@ -51,10 +52,11 @@ def restore(block: Block) -> None:
 
 
 def restore_all(study: Study) -> None:
-    """Put back the logs of all blocks that were removed."""
+    """Put back the logs of all blocks that were removed, as far as there is room."""
     if _folder(study.results).exists():
-        for block in study.blocks:
-            restore(block)
+        with contextlib.suppress(WriteError):
+            for block in study.blocks:
+                restore(block)
 
 
 def remove(study: Study) -> None:

@@ -145,6 +145,10 @@ def test_the_boundary_is_where_half_of_the_runs_grok():
     assert 0.02 < found.low < found.value < found.high < 0.04
     sharp = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0, 0.04: 1, 10: 0}))
     assert sharp[:3] == pytest.approx((math.sqrt(0.02 * 0.04), 0.02, 0.04))
+    one = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0.25, 0.04: 1}))
+    assert one[:3] == pytest.approx((math.sqrt(0.02 * 0.04), 0.02, 0.04))
+    unsure = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0.5, 0.04: 1}))
+    assert unsure[:3] == pytest.approx((math.sqrt(0.02 * 0.04), 0.01, 0.04))
     assert math.isnan(grokking_boundaries.boundary(*grokked({0.1: 0.9, 1: 1})).value)
     assert math.isnan(grokking_boundaries.boundary(*grokked({0.1: 0, 1: 0.1})).value)
 

@@ -48,12 +48,13 @@ class Fit(NamedTuple):
 
 
 def known(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that can be used: not those that began with the event, or have no start."""
-    return times[times["after"].notna() & ~(times["by"] <= 0)]
+    """Return the runs that say something: not those that began with the event or at their end."""
+    began = (times["by"] <= 0) | (times["by"].isna() & (times["after"] <= 0))
+    return times[times["after"].notna() & ~began]
 
 
 def fit(model: str, times: pd.DataFrame) -> Fit:
-    """Return the model of largest likelihood."""
+    """Return the model of largest likelihood; NaN if there is none."""
     log_x = np.log(times["x"].to_numpy(float))
     log_time = np.log(times["by"].fillna(times["after"]).to_numpy(float))
     level = float(np.mean(log_time + log_x))
@@ -64,6 +65,8 @@ def fit(model: str, times: pd.DataFrame) -> Fit:
         return -float(Fit(model, q[:-1], q[-1]).log_likelihood(times).sum())
 
     found = minimize(loss, [*start, sigma])
+    if not np.isfinite(found.fun):
+        return Fit(model, np.full(len(start), np.nan), np.nan)
     return Fit(model, found.x[:-1], float(found.x[-1]))
 
 

@@ -1,8 +1,10 @@
 """Table ``grokking_boundaries``: the weight decay at which half of the runs grok in time.
 
 A logistic regression of whether a run groks within its steps on the logarithm of the weight decay,
-up to the decay at which most runs grok: beyond, decay may prevent learning. If no decay has some
-runs that grok and some that do not, the boundary lies between two values of the sweep.
+up to the decay at which most runs grok: beyond, decay may prevent learning. If fewer than two
+decays have runs that grok beside runs that do not, a slope cannot be fitted. Then the boundary lies
+between two values of the sweep, and its interval between two whose shares are surely below and
+above a half.
 """
 
 import math
@@ -13,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from circlet.analysis import stats
 from circlet.analysis.stats import Estimate, Z
 from circlet.collections.delays import settings
 from circlet.storage import parquet
@@ -40,9 +43,15 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
     n = len(y)
     if shares.max() <= 0.5 or shares.iloc[0] > 0.5:
         return Estimate(n=n)  # outside of the sweep
-    if not shares[shares.index <= shares.idxmax()].between(0, 1, inclusive="neither").any():
-        below, above = x[y == 0].max(), x[y == 1].min()
-        return Estimate((below + above) / 2, below, above, n).mapped(math.exp)
+    shares = shares[shares.index <= shares.idxmax()]
+    if shares.between(0, 1, inclusive="neither").sum() < 2:
+        each = grokked[rising].groupby(decay[rising])
+        known = {k: stats.share(int(runs.sum()), len(runs), "exact") for k, runs in each}
+        above = shares[shares > 0.5].index.min()
+        below = shares[shares.index < above].index.max()
+        low = max((k for k, share in known.items() if share.high < 0.5), default=math.nan)
+        high = min((k for k, share in known.items() if share.low > 0.5), default=math.nan)
+        return Estimate(math.sqrt(below * above), low, high, n)
     import statsmodels.api as sm
 
     with warnings.catch_warnings():  # decays at which all or none grok are predicted perfectly
