@@ -122,7 +122,7 @@ def _allowed(row: dict[str, Any]) -> str:
     """Return the margin around a claim's value, or the thresholds of a claim in words, in words."""
     low, high = (number(row[end]) for end in ("same_low", "same_high"))
     if not row["kind"].startswith("words"):
-        return f"The claimed value ± margin is {low} to {high}."
+        return f"Values from {low} to {high} are within the margin."
     if math.isnan(row["same_low"]) or math.isnan(row["same_high"]):
         return f"The threshold is {high if math.isnan(row['same_low']) else low}."
     return f"The thresholds are {low} and {high}."

@@ -99,15 +99,17 @@ def span(low: float, high: float) -> str:
 def measured(row: dict[str, Any]) -> str:
     """Return our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
-    If a share is scaled to the number of runs of the paper, our count follows: ``(5 of our 24)``.
+    If a share is scaled to the number of runs of the paper, our count follows: ``(ours: 5 of 24)``.
     """
+    if math.isnan(row["measured"]):
+        return "no value"
     amount, unit = number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
     phrase = " ".join(filter(None, [*parts, measured_interval(row)]))
     n, of = row["measured_n"], _paper_runs(row)
-    if not of or of == n or math.isnan(row["measured"]):
+    if not of or of == n:
         return phrase
-    return f"{phrase} ({row['measured'] / of * n:.0f} of our {n:.0f})"
+    return f"{phrase} (ours: {row['measured'] / of * n:.0f} of {n:.0f})"
 
 
 def measured_interval(row: dict[str, Any]) -> str:
