@@ -59,15 +59,16 @@ def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, fi
     A table may differ by rounding: products of matrices depend on where the memory begins.
     """
     prefix = f"{empty_project.folder}/far"
-    storage = ["--default-storage-provider", "fs", "--default-storage-prefix", prefix]
-    storage += ["--shared-fs-usage", "none"]
-    empty_project.snakemake(*storage)
+    command = ["snakemake", "--profile", "profiles/storage", "--configfile", "config/smoke.yaml"]
+    command += ["--default-storage-provider", "fs", "--default-storage-prefix", prefix]
+    command += ["--shared-fs-usage", "none"]
+    empty_project.run(*command)
     text, equal = compare.folders(
         finished.folder / "results/smoke", Path(prefix) / "results/smoke", 1e-12, []
     )
     assert equal, text
     assert not list((empty_project.folder / "results").rglob("*.parquet"))
-    assert "Nothing to be done" in empty_project.snakemake("--dry-run", *storage).stdout
+    assert "Nothing to be done" in empty_project.run(*command, "--dry-run").stdout
 
 
 @pytest.mark.parametrize("executor", ["kubernetes", "aws-batch"])

@@ -207,10 +207,10 @@ def _broken_limit(error: Any) -> str:
         case "dependentRequired":
             return "`until` limits `every`, which is not given"
         case "pattern" if list(error.absolute_path) == ["results"]:
-            return (
-                f"{shown(value)} is not a plain path (letters, digits and . _ - /, not - at the "
-                "start)"
-            )
+            said = f"{shown(value)} is not a plain path (letters, digits and . _ - /, not - first)"
+            is_address = "://" in str(value)
+            where = "; an address goes into a profile (docs/cluster.md, without a shared disk)"
+            return said + (where if is_address else "")
     return _message(error)
 
 
