@@ -52,7 +52,7 @@ def restore(block: Block) -> None:
 
 
 def restore_all(study: Study) -> None:
-    """Put back the logs of all blocks that were removed, as far as there is room."""
+    """Put back the logs of all blocks that were removed, until the disk is full."""
     if _folder(study.results).exists():
         with contextlib.suppress(WriteError):
             for block in study.blocks:

@@ -68,15 +68,15 @@ def clamped(time, scale, seeds=8):
 
 
 def by_norm_and_temperature(norm, temperature):
-    return norm**4 / temperature
+    return norm**3 / temperature
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1.0, 1.0), (0.0, 0.0), (0.5, 0.60)])
+@pytest.mark.parametrize(("share", "expected"), [(1.0, 1.0), (0.0, 0.0), (0.5, 0.63)])
 def test_the_share_that_the_logit_scale_carries_is_recovered(share, expected):
     """Time grows by exp(7 (norm - 1)), of which a share follows the scale instead of the norm."""
 
     def time(norm, temperature):
-        of_scale = math.log(by_norm_and_temperature(norm, temperature)) / math.log(1.15**4)
+        of_scale = math.log(by_norm_and_temperature(norm, temperature)) / math.log(1.15**3)
         return 2000 * math.exp(1.05 * (share * of_scale + (1 - share) * (norm - 1) / 0.15))
 
     runs = clamped(time, by_norm_and_temperature)
@@ -89,6 +89,11 @@ def test_the_share_that_the_logit_scale_carries_is_recovered(share, expected):
     assert logit_mediation.scale_ratio(runs.assign(
         logit_scale_grokked=runs["logit_scale_grokked"] * (1 + runs["seed"] / 100)
     )).value == pytest.approx(1.7)  # fmt: skip
+
+
+def test_a_logit_scale_that_no_temperature_reaches_recovers_an_unknown_share():
+    runs = clamped(lambda norm, _: 1000 * norm, lambda norm, temperature: norm**5 / temperature)
+    assert math.isnan(logit_mediation.over_seeds(runs)["recovered"].value)
 
 
 def test_cells_in_which_most_runs_do_not_grok_are_left_out():
