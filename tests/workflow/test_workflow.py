@@ -331,7 +331,8 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     path.write_text(yaml.safe_dump(config("results/other", steps=9)))
     monkeypatch.setenv("CIRCLET_STUDY", study.json)
     monkeypatch.setenv("CIRCLET_FOLDER", "results/mine")
-    monkeypatch.setenv("CIRCLET_GPUS", "0")
+    for name, value in (("GPUS", "0"), ("GPU_SHARES", "1"), ("GROUP", "1")):
+        monkeypatch.setenv(f"CIRCLET_{name}", value)
     monkeypatch.setenv("CIRCLET_COSTS", str(empty_project.folder / "costs"))
     monkeypatch.setenv("CIRCLET_KEYS", "tables/runs=planned")
     block = next(study.blocks)
