@@ -384,9 +384,8 @@ def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeyp
     edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}, "results": "other"}
     Folder(folder.path, config={"one": edited, "two": edited})
     [block] = planning.plan(STUDY | {"results": "two/results"}).blocks
-    folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_GPUS="0", CIRCLET_GPU_SHARES="1",
-                     CIRCLET_GROUP="1", CIRCLET_COSTS="costs",
-                     **planned)  # fmt: skip
+    planned |= {"CIRCLET_GPUS": "0", "CIRCLET_GPU_SHARES": "1", "CIRCLET_GROUP": "1"}
+    folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_COSTS="costs", **planned)
     monkeypatch.chdir(folder.path)
     assert parquet.is_current(block)
 
