@@ -287,10 +287,11 @@ class Pipeline:
         if self.outer:
             return self.priority(wildcards.experiment)
         try:
-            age = time.time() - self.block(wildcards).job_log.stat().st_mtime
+            log = self.block(wildcards).job_log.stat()
         except OSError:
             return LONG_AGO
-        return max(0, min(LONG_AGO, int(age)))
+        # Before a second try, Snakemake makes empty logs.
+        return max(0, min(LONG_AGO, int(time.time() - log.st_mtime))) if log.st_size else LONG_AGO
 
     def of_kind(self, kind: str) -> list[Target]:
         """Return the targets of a kind: tables, figures or pages."""

@@ -69,7 +69,7 @@ def test_a_time_limit_and_pre_emption_of_a_group(sweep, two, undisturbed):
     [late] = (b for b in planning.plan(sweep.config).blocks if b.point.experiment == "late")
     log = sweep.project.folder / late.job_log
     log.parent.mkdir(parents=True)
-    log.touch()
+    log.write_text("begun\n")
     sweep.start("table_embeddings", "--group-components", "short=10", *KEEP)
     [finished] = sweep.wait_for("results/logs/long/*/*/runs.parquet")
     number, made = sweep.running(), finished.stat().st_ino
