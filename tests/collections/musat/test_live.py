@@ -324,12 +324,14 @@ def test_the_live_network_is_that_of_python(page, weight_decay):
     }
     data = constant_attention.Data(**own)
     gradients = {name: torch.empty_like(array) for name, array in weights.items()}
-    optimisers = {name: Adam({1.0: array}, 0.01, weight_decay) for name, array in weights.items()}
+    optimisers = {
+        name: Adam({(1, 1): array}, 0.01, weight_decay) for name, array in weights.items()
+    }
     for _ in range(100):
         measured = constant_attention.metrics(weights, data)
         constant_attention.gradients(weights, data, gradients)
         for name, optimiser in optimisers.items():
-            optimiser.step({1.0: gradients[name]})
+            optimiser.step({(1, 1): gradients[name]})
     for name, array in weights.items():
         end = np.reshape(found["end"][name], array.shape)
         np.testing.assert_allclose(end, array, atol=1e-6, err_msg=name)
