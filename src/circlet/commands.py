@@ -1,6 +1,7 @@
 """Functions that run the commands, given their parsed arguments."""
 
 import argparse
+import functools
 import json
 import logging
 import shlex
@@ -84,13 +85,14 @@ def show_status(arguments: argparse.Namespace) -> None:
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
         return
     study = study_of(arguments)
+    status = functools.partial(terminal.status, verify=arguments.verify)
+    described = usage.usage if arguments.usage else status
     if arguments.source is None:
-        text = usage.usage(study) if arguments.usage else terminal.status(study, arguments.verify)
+        text = described(study)
     else:
         with tempfile.TemporaryDirectory() as folder:
             remote.outline(arguments.source, Path(folder))
-            staged = study.staged(Path(folder))
-            text = usage.usage(staged) if arguments.usage else terminal.status(staged)
+            text = described(study.staged(Path(folder)))
         text = text.replace(folder, arguments.source)
     print(text)
     if arguments.verify and "\ndamaged: " in text:

@@ -1,6 +1,6 @@
 """Parameters and logs that several systems have."""
 
-from circlet.systems.spec import Log, Metric, Outcome, Parameter, choice, integer, number
+from circlet.systems.spec import Log, Metric, Outcome, Parameter, Rule, choice, integer, number
 
 
 def dimension(default: int) -> Parameter:
@@ -19,6 +19,11 @@ TRAIN_FRACTION = number(
     0.8,
     exclusiveMinimum=0,
     exclusiveMaximum=1,
+)
+# At least one train pair, as their number is rounded down; then at least one test pair is left.
+HAS_TRAIN_PAIRS = Rule(
+    "train_fraction * (p * p) >= 1",
+    lambda p, train_fraction, **_: train_fraction * (p * p) >= 1,
 )
 LEARNING_RATE = number("Learning rate of the optimiser.", 0.01, exclusiveMinimum=0)
 EMBEDDING_STD = number(

@@ -1,18 +1,12 @@
 """The transformer equals one of PyTorch's layers; golden values."""
 
 import torch
-from conftest import config
+from test_temperature_mlp import SEEDS, golden_of
 from torch.nn import functional
 
 from circlet.collections.delays import equations as sums
 from circlet.collections.delays.equations import pair_transformer
-from circlet.collections.delays.systems.pair_transformer import SYSTEM
-from circlet.study import planning
-from circlet.study.seeds import Seeds
-from circlet.training import autograd, run
 
-CPU = torch.device("cpu")
-SEEDS = Seeds(1, 2, 3, 4)
 SMALL = {"p": 7, "d": 8, "hidden": 9, "heads": 2}
 
 
@@ -37,17 +31,7 @@ def test_logits_are_those_of_attention_over_three_tokens():
 
 
 def golden_values():
-    """Return values that only a new version may change: initial arrays, data, and end."""
-    one = {"system": "pair_transformer", "parameters": SMALL, "steps": 30, "dtype": "float64"}
-    point = planning.plan(config(**one)).points[0]
-    start = autograd.equations(point.system).initial(point.parameters, SEEDS)
-    last = run.run(point, [4], CPU)["runs"].to_pandas()
-    return {
-        "version": SYSTEM.version,
-        "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
-        "pairs": sums.data(point.parameters, SEEDS)["train"][0][:5].tolist(),
-        "end": [float(last[name].iloc[0]) for name in sorted(SYSTEM.metrics)],
-    }
+    return golden_of("pair_transformer", SMALL)
 
 
 def test_golden_values(golden):

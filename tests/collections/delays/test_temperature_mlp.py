@@ -88,18 +88,22 @@ def test_biases_do_not_decay():
     assert set(shares) == {name for name in names if "bias" in name}
 
 
-def golden_values():
+def golden_of(system, parameters):
     """Return values that only a new version may change: initial arrays, data, and end."""
-    one = {"system": "temperature_mlp", "parameters": SMALL, "steps": 30, "dtype": "float64"}
+    one = {"system": system, "parameters": parameters, "steps": 30, "dtype": "float64"}
     point = planning.plan(config(**one)).points[0]
     start = autograd.equations(point.system).initial(point.parameters, SEEDS)
     last = run.run(point, [4], CPU)["runs"].to_pandas()
     return {
-        "version": SYSTEM.version,
+        "version": point.system.version,
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
         "pairs": sums.data(point.parameters, SEEDS)["train"][0][:5].tolist(),
-        "end": [float(last[name].iloc[0]) for name in sorted(SYSTEM.metrics)],
+        "end": [float(last[name].iloc[0]) for name in sorted(point.system.metrics)],
     }
+
+
+def golden_values():
+    return golden_of("temperature_mlp", SMALL)
 
 
 def test_golden_values(golden):

@@ -4,10 +4,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
+from circlet.storage.schema import EXPERIMENT, column
 from circlet.study.plan import Study
 
-DECAYS = ("mlp_decays", "gelu_decays", "transformer_decays")
+NAMES = ["p", "learning_rate", "weight_decay"]  # parameters that are swept
+COLUMNS = [
+    EXPERIMENT,
+    column("system", pa.string(), "the network"),
+    column("p", pa.int32(), "modulus"),
+    column("learning_rate", pa.float64(), "learning rate"),
+    column("weight_decay", pa.float64(), "weight decay"),
+]
 TIMES = {"grok": "generalised_step", "delay": "delay"}  # names of milestones
 
 

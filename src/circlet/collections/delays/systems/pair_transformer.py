@@ -13,7 +13,10 @@ SYSTEM = SystemSpec(
     metrics=shared.METRICS,
     logs={"curves": parameters.CURVES},
     outcomes=shared.OUTCOMES,
-    requires=(*shared.REQUIRES, Rule("heads divides d", lambda d, heads, **_: d % heads == 0)),
+    requires=(
+        parameters.HAS_TRAIN_PAIRS,
+        Rule("heads divides d", lambda d, heads, **_: d % heads == 0),
+    ),
     # Keys and values of p numbers; output of attention, MLP and logits of pairs; three passes.
     flops_per_step=lambda p, d, hidden, train_fraction, **_: (
         6 * (4 * p * d * d + train_fraction * p * p * (d * (d + 2 * hidden + p + 20) + 20 * hidden))

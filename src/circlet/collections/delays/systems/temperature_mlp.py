@@ -13,7 +13,7 @@ SYSTEM = SystemSpec(
     metrics=shared.METRICS,
     logs={"curves": parameters.CURVES},
     outcomes=shared.OUTCOMES,
-    requires=shared.REQUIRES,
+    requires=(parameters.HAS_TRAIN_PAIRS,),
     # The hidden layer on p numbers, the output layer on pairs; forward, and twice that backward.
     flops_per_step=lambda p, d, hidden, train_fraction, **_: (
         6 * hidden * (2 * p * d + train_fraction * p * p * (p + 20))

@@ -30,7 +30,6 @@ COLUMNS = [
     *estimate("error", "mean of |predicted / delay - 1| in settings not calibrated on; n: seeds"),
     *COUNTS,
 ]
-_SETTING = ["p", "learning_rate", "weight_decay"]
 _CALIBRATED = {"learning_rate": 0.001, "weight_decay": 1.0}
 
 
@@ -40,7 +39,7 @@ def largest_ratio(runs: pd.DataFrame) -> Estimate:
     From intervals of all settings that hold together (Bonferroni), so the choice of the extremes
     makes the interval wide, not wrong. Unknown if the smallest mean is not positive.
     """
-    kappas = runs["kappa"].groupby([runs[name] for name in _SETTING])
+    kappas = runs["kappa"].groupby([runs[name] for name in settings.NAMES])
     means = kappas.agg(["mean", "sem", "count"]).query("count > 2")
     n = runs["seed"].nunique()
     if len(means) < 2 or means["mean"].min() <= 0:

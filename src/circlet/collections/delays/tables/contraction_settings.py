@@ -10,29 +10,24 @@ import pyarrow as pa
 from circlet.analysis import stats
 from circlet.collections.delays import settings
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("gelu_decays", "transformer_decays")
 TABLES = ("delay_runs",)
 COLUMNS = [
-    EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("p", pa.int32(), "modulus"),
-    column("learning_rate", pa.float64(), "learning rate"),
-    column("weight_decay", pa.float64(), "weight decay"),
+    *settings.COLUMNS,
     *estimate("kappa", "mean over runs"),
     column("variation", pa.float64(), "standard deviation over runs divided by the mean"),
     *COUNTS,
 ]
-_NAMES = ["p", "learning_rate", "weight_decay"]
 
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per setting."""
     runs = parquet.read_table(study, "delay_runs")
     for role in OPTIONAL_ROLES:
-        for keys, rows, planned in settings.by(study, role, runs, _NAMES):
+        for keys, rows, planned in settings.by(study, role, runs, settings.NAMES):
             kappas = rows["kappa"].dropna()
             yield {
                 "experiment": study.reproduce[role],

@@ -37,7 +37,7 @@ _OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, parameter with three or more values, setting and time."""
     runs = parquet.read_table(study, "milestones")
-    for role in settings.DECAYS:
+    for role in OPTIONAL_ROLES:
         for x, other in _OTHER.items():
             for keys, rows, planned in settings.by(study, role, runs, ["p", other]):
                 if rows[x].nunique() < 3:

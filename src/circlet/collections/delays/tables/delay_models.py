@@ -37,7 +37,7 @@ _FEWEST = 4  # weight decays
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus, learning rate, time and law."""
     runs = parquet.read_table(study, "milestones")
-    for role in settings.DECAYS:
+    for role in OPTIONAL_ROLES:
         for keys, rows, planned in settings.by(study, role, runs, ["p", "learning_rate"]):
             for time in settings.TIMES:
                 times = survival.known(settings.times(rows, time, "weight_decay"))

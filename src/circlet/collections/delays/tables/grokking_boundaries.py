@@ -67,7 +67,7 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and learning rate with three or more weight decays."""
     runs = parquet.read_table(study, "milestones")
-    for role in settings.DECAYS:
+    for role in OPTIONAL_ROLES:
         for keys, rows, planned in settings.by(study, role, runs, ["p", "learning_rate"]):
             if rows["weight_decay"].nunique() < 3:
                 continue

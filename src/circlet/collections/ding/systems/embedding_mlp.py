@@ -1,7 +1,7 @@
 """Embedding and two-layer network on ordered pairs (Ding et al., section 2 and appendix E)."""
 
 from circlet.systems import parameters
-from circlet.systems.spec import Log, Outcome, Rule, SystemSpec, choice, integer
+from circlet.systems.spec import Log, Outcome, SystemSpec, choice, integer
 
 SYSTEM = SystemSpec(
     version=3,
@@ -14,13 +14,7 @@ SYSTEM = SystemSpec(
         "gradients": Log(None),
         "parameters": Log(None),
     },
-    # At least one train pair, as their number is rounded down; then at least one test pair is left.
-    requires=(
-        Rule(
-            "train_fraction * (p * p) >= 1",
-            lambda p, train_fraction, **_: train_fraction * (p * p) >= 1,
-        ),
-    ),
+    requires=(parameters.HAS_TRAIN_PAIRS,),
     # Two layers on the train pairs and the first layer's tables; forward, and twice that backward.
     flops_per_step=lambda p, d, hidden, train_fraction, **_: (
         6 * hidden * (train_fraction * p * p * (hidden + p) + 2 * p * d)
