@@ -96,8 +96,9 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true, {self.expected:.1f} would do so on average, at most, and {self.disagree} "
-            f"or more with a probability of at most {self.p:.2g} (for independent tests)."
+            f"were true, we would expect at most {self.expected:.1f} such tests. If the tests were "
+            f"also independent, {self.disagree} or more would differ or deviate with a probability "
+            f"of at most {self.p:.2g}."
         )
 
 
