@@ -20,19 +20,18 @@ FROZEN = (
 
 
 def read(study: "Study") -> pd.DataFrame:
-    """Return the claims of all collections with a system of the study, in their order.
+    """Return the claims of all collections of which the study has a role, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the table row that
-    answers a claim, as a dict of typed values. Claims of a collection without systems, which are
-    about systems of other collections, are included if the study has the role of one of them.
-    Raises ConfigError if a file is not a valid file of claims.
+    answers a claim, as a dict of typed values. Raises ConfigError if a file is not a valid file of
+    claims.
     """
     frames = []
     asked = (study.whole or study).reproduce
     for collection in study.used_collections:
         records = claims(collection)
-        has_systems = bool(collection.modules("systems"))
-        if any(has_systems or claim["role"] in asked for claim in records):
+        roles = {*collection.roles, *(claim["role"] for claim in records)}
+        if records and roles & asked.keys():
             frame = pd.DataFrame(records)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
