@@ -163,11 +163,11 @@ def _follows(target: Target, present: set[str]) -> bool:
 
 
 def _write(table: pa.Table, path: Path, footer: dict) -> None:
-    """Write a table as compactly as possible, with the bytes of floats split by position."""
-    numbers = [field.name for field in table.schema if pa.types.is_floating(field.type)]
-    others = [name for name in table.column_names if name not in numbers]
-    ways = {"use_byte_stream_split": numbers, "use_dictionary": others}
-    parquet.write(table, path, footer, compression_level=19, **ways)
+    """Write a table as compactly as possible, with the bytes of numbers split by position."""
+    is_number = (pa.types.is_floating, pa.types.is_integer)
+    numbers = [f.name for f in table.schema if any(check(f.type) for check in is_number)]
+    smallest = {"compression_level": 19, "use_dictionary": False, "write_statistics": False}
+    parquet.write(table, path, footer, use_byte_stream_split=numbers, **smallest)
 
 
 def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
