@@ -222,8 +222,6 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         present, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {present}/{stem}.py is there, but {lacks}/{stem}.py is not")
-    if (folder / "pictures").is_dir():
-        raise ConfigError(f"collections: {folder}: pictures/ is called plots/ now; rename it")
     made = [collection.modules(kind) for kind in PARTS]
     if not any(made) and not any((folder / file).exists() for file in FILES):
         raise ConfigError(
