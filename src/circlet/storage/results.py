@@ -9,7 +9,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -40,6 +39,7 @@ class Results:
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
         self.engine = _checked(engine)
         self.place = str(folder)
+        self._known: dict[Path, dict[str, Any]] = {}  # keys of the runs of each block
         self._listing: dict[str, dict[str, Any]] = {}  # files that are not on this machine
         if remote.is_remote(folder):
             self.folder = Path(tempfile.mkdtemp(prefix="circlet-"))
@@ -198,10 +198,6 @@ class Results:
             others.append(range(first, last + 1))
             files.append(_File(path, self._keys(path)))
         return sorted(files)
-
-    @cached_property
-    def _known(self) -> dict[Path, dict[str, Any]]:
-        return {}
 
     def _keys(self, path: Path) -> dict[str, Any]:
         """Return the keys of a log's runs, read from the first requested log of each block."""

@@ -140,7 +140,8 @@ def _own(module: str) -> str:
     body = [node for node in tree_of(module).body if not _is_version(node)]
     _collect(ast.Module(body, []), texts)
     _read[path] = text_of(module)
-    data = [path.parent / file for file in literals(module).get("DATA", ())]
+    names = literals(module).get("DATA", ())
+    data = [file for name in names for file in sorted(path.parent.glob(name))]
     return _hash([*texts, *map(_data, data)])
 
 

@@ -106,7 +106,7 @@ def _check_modules(collection: Collection) -> None:
         if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
             raise ConfigError(f'{path}: DATA must be a tuple of names, as in ("words.txt",)')
         for file in files:
-            if not (path.parent / file).is_file():
+            if not any(path.parent.glob(file)):
                 raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
         imported = sorted(
             n for n in fingerprint.imports(module) if n.startswith(collection.package)
