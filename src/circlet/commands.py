@@ -78,8 +78,6 @@ def show_status(arguments: argparse.Namespace) -> None:
     """Print the progress of the study; exit status 1 if verifying it finds damage."""
     if arguments.source and (arguments.watch or arguments.verify):
         raise errors.ConfigError("--from: goes neither with --watch nor with --verify")
-    if arguments.usage and (arguments.watch or arguments.verify):
-        raise errors.ConfigError("--usage: goes neither with --watch nor with --verify")
     if arguments.watch:
         watch = load("circlet.watch")
         watch.show(watch.Watch(study_of(arguments)), time.sleep)

@@ -122,7 +122,7 @@ def _dotted(path: Iterable[Any]) -> str:
 
 def _explain(error: Any, prefix: str) -> str:
     """Return one line about a schema error: the key, what is wrong, and what would be right."""
-    key = _dotted((prefix, *error.absolute_path) if prefix else error.absolute_path)
+    key = ".".join(filter(None, (prefix, _dotted(error.absolute_path))))
     if error.validator == "additionalProperties":
         allowed = error.schema.get("properties", {})
         text = unknown_keys(sorted(map(str, error.instance.keys() - allowed.keys())), allowed)

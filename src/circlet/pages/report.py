@@ -218,9 +218,9 @@ def _scores(tables: _Tables) -> dict[str, Any]:
         "verdicts": claims.counts(tables.tests),
         "n_claims": len(tables.card),
         "tallies": {
-            claims_file.TALLIES[tally]: n
-            for tally, n in claims.tallies(tables.card).sum(axis=1).items()
-            if tally != claims_file.TEST
+            words: n
+            for tally, words in claims_file.TALLIES.items()
+            if (n := int((tables.card["tally"] == tally).sum())) and tally != claims_file.TEST
         },
         "by_chance": claims.by_chance(tables.tests),
     }
