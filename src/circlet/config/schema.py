@@ -81,7 +81,10 @@ def validator(schema: Schema) -> Any:
 
 def check(instance: Any, schema: Schema, prefix: str = "") -> None:
     """Raise ConfigError with the most relevant violation, as one line that names the key."""
-    errors = sorted(validator(schema).iter_errors(instance), key=_relevance)
+    errors = sorted(
+        validator(schema).iter_errors(instance),
+        key=lambda error: (-len(error.absolute_path), list(map(str, error.absolute_path))),
+    )
     # A misspelt key is also a missing one; the misspelling is what to fix.
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
@@ -194,8 +197,3 @@ def _broken_limit(error: Any) -> str:
 def _message(error: Any) -> str:
     """Return the message of jsonschema, with a long value shortened."""
     return str(error.message).replace(repr(error.instance), shown(error.instance), 1)
-
-
-def _relevance(error: Any) -> tuple[int, list[str]]:
-    """Return a key that sorts schema errors, so that the last is the one to show."""
-    return -len(error.absolute_path), [str(part) for part in error.absolute_path]

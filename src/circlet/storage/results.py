@@ -132,7 +132,8 @@ class Results:
             raise LogError(f"{self.place}: no log {kind!r} is of {asked}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
-        names = [name for name in _names(chosen) if name not in _FIRST]
+        every = dict.fromkeys(name for _, keys in chosen for name in keys)
+        names = [name for name in every if name not in _FIRST]
         for file in chosen:
             self._local(file.path)
         parts = [_read(file, names, kept) for file in chosen]
@@ -265,11 +266,6 @@ def _values(files: Iterable[_File], name: str) -> str:
     """Return the values of a key in some logs, as text."""
     texts = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
     return ", ".join(texts[:8] + ["..."] * (len(texts) > 8))
-
-
-def _names(files: Iterable[_File]) -> list[str]:
-    """Return the names of all keys of some logs, in their order."""
-    return list(dict.fromkeys(name for _, keys in files for name in keys))
 
 
 def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table:

@@ -57,7 +57,7 @@ def check_blocks(points: Iterable[Point]) -> None:
     """Raise ConfigError if there are too many blocks, counted without listing them."""
     blocks = 0
     for point in points:
-        blocks += point.n_blocks
+        blocks += -(-point.count // point.block_size)  # approximate without `block`
         where = f"experiments.{point.experiment}"
         _check_total(where, "blocks", blocks, MAX_BLOCKS, "set a larger `block`")
 
