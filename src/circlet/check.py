@@ -291,7 +291,7 @@ def _logs(block: Block) -> str:
 
 def _diverged(study: Study, results: Path) -> Study:
     """Copy the study's logs as if every run had diverged: floats are NaN."""
-    other = study.at(results)
+    other = study.staged(results)
     for block, original in zip(other.blocks, study.blocks, strict=True):
         for kind in block.point.logs:
             if not original.log(kind).exists():

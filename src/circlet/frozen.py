@@ -90,7 +90,7 @@ def report(study: Study, folder: Path) -> Path:
     recomputed from these. Returns the path of the report.
     """
     shutil.copytree(study.results / "tables", folder / "tables")
-    copy = study.at(folder)
+    copy = study.staged(folder)
     present = {path.stem for path in folder.glob("tables/*.parquet")}
     for target in targets.ordered(copy):
         if target.name not in present and _follows(target, present):
@@ -226,7 +226,7 @@ def audit(study: Study) -> tuple[list[str], list[str]]:
         shutil.copytree(study.results, copy)
         gaps = {}
         # Each table is made from those that were made before it.
-        for target in made_again(study.at(copy)):
+        for target in made_again(study.staged(copy)):
             path, remade = study.table(target.name), target.outputs[0]
             table = make.computed(load(target.module), target.study, target.name)
             _write(table, remade, parquet.footer(path))
