@@ -263,7 +263,7 @@ def scorecard(name, error=None):
     """
     study = planning.plan_file(STUDIES / name / frozen.CONFIG)
     with tempfile.TemporaryDirectory() as temporary:
-        copy = study.at(Path(temporary) / "study")
+        copy = study.staged(Path(temporary) / "study")
         copytree(STUDIES / name, copy.results)
         [card] = [table for table in targets.tables(copy) if table.name == "scorecard"]
         behind = {table.name for table in targets.with_dependencies(card)}

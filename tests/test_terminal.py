@@ -277,7 +277,7 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
     assert f"{why} If Snakemake finds nothing to do, delete {folder}" in said.splitlines()
 
 
-def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
+def test_status_says_that_finished_runs_go_on(tmp_path):
     short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
     run_blocks(planning.plan(short))
     longer = planning.plan(
@@ -286,10 +286,6 @@ def test_runs_that_go_on_and_runs_in_other_blocks_are_told_apart(tmp_path):
     assert "6 runs of e were made with other settings (steps); the next run continues them" in (
         terminal.status(longer)
     )
-    more = planning.plan(config(tmp_path, keep_state=True, seeds={"count": 8}, block=None))
-    for said in (terminal.status(more), terminal.plan(more)):
-        assert "regrouped: 6 finished runs of e are in blocks of other seeds" in said
-    assert "regrouped" not in terminal.status(planning.plan(short))
 
 
 def test_how_runs_ended_may_be_damaged(tmp_path):
@@ -417,21 +413,6 @@ def test_tables_that_failed_are_named(half_done):
     table.job_log.parent.mkdir(parents=True)
     table.job_log.write_text("error: x.parquet: is damaged\n")
     assert f"runs: x.parquet: is damaged (log: {table.job_log})" in terminal.failures(study, "")
-
-
-def test_lost_logs_that_finished_runs_started_from_are_named(tmp_path):
-    small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
-    starts = [{"keep": {"strongest": 1, "of": "base"}}]
-    study = planning.plan({"results": str(tmp_path), "experiments": {
-        "base": experiment(**small), "after": experiment(**small, interventions=starts),
-    }})  # fmt: skip
-    run_blocks(study)
-    assert "missing" not in terminal.status(study)
-    base = next(study.blocks)
-    base.log("signals").unlink()
-    said = terminal.status(study)
-    assert f"missing: {base.log('runs').parent}: 2 finished runs of other" in said
-    assert "put its logs back, or the next run makes both again" in said
 
 
 def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from circlet import build
-from circlet.config.collection import Needs
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
 from circlet.study import (
@@ -124,7 +123,8 @@ def _study(user_collection: Collection, results: Path) -> Study:
     for name, role in user_collection.roles.items():
         needs = role.needs
         experiment = f"role_{name.rpartition('.')[2]}"
-        settings = usual | {"system": needs.system, "parameters": _held(needs)}
+        held = {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
+        settings = usual | {"system": needs.system, "parameters": held}
         if needs.system in systems:
             parameters = systems[needs.system].parameters
             swept = (k for k in needs.varies if k in parameters)
@@ -143,11 +143,6 @@ def _study(user_collection: Collection, results: Path) -> Study:
     plain = {f"plain_{i}": usual | {"system": name} for i, name in enumerate(systems)}
     planning.plan(config | {"experiments": plain, "reproduce": {}})
     return planning.plan(config)
-
-
-def _held(needs: Needs) -> dict[str, Any]:
-    """Return the parameters that a role fixes to a value."""
-    return {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
 
 
 def _two_values(parameter: Parameter) -> list[Any]:
@@ -296,7 +291,7 @@ def _logs(block: Block) -> str:
 
 def _diverged(study: Study, results: Path) -> Study:
     """Copy the study's logs as if every run had diverged: floats are NaN."""
-    other = study.at(results)
+    other = study.staged(results)
     for block, original in zip(other.blocks, study.blocks, strict=True):
         for kind in block.point.logs:
             if not original.log(kind).exists():

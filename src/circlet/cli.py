@@ -108,15 +108,10 @@ def _add_study_commands(subparsers) -> None:
     _add(subparsers, "plan", text, commands.show_plan)
     text = "count planned, done and failed runs of each experiment"
     status = _add(subparsers, "status", text, commands.show_status)
-    status.add_argument(
-        "--verify", action="store_true", help="also read every byte of all logs and tables"
-    )
-    status.add_argument(
-        "--watch", action="store_true", help="display progress until the study is done"
-    )
-    status.add_argument(
-        "--usage", action="store_true", help="compare requested with used memory and time"
-    )
+    how = status.add_mutually_exclusive_group()
+    how.add_argument("--verify", action="store_true", help="read every byte of all logs and tables")
+    how.add_argument("--watch", action="store_true", help="display progress until all is done")
+    how.add_argument("--usage", action="store_true", help="compare requested with used resources")
     _add_source(status)
     text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)

@@ -3,7 +3,6 @@
 The comparison reads Parquet files and no config, so studies and versions may differ.
 """
 
-import filecmp
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -36,7 +35,6 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
     report = [f"{path}: {difference}" for path, difference in sorted(lines.items()) if difference]
     report.append(f"compared {len(in_a & in_b)} files: {differ} differ, {single} only in A or B")
     report.append(f"tolerance: --rtol {rtol:g}; columns left out: {', '.join(left_out)}")
-    report.append(_compare_figures(a, b))
     return "\n".join(report), not any(lines.values())
 
 
@@ -64,18 +62,9 @@ def _files(folder: Path) -> set[Path]:
 
 
 def _only(side: str, files: set[Path], other: set[Path]) -> dict[Path, str]:
-    """Count files that only one folder has, by their highest folder that the other lacks."""
-    other_folders = {parent for path in other for parent in path.parents} - files
-    chains = ([*reversed(path.parents), path] for path in files - other)
-    counts = Counter(next(path for path in chain if path not in other_folders) for chain in chains)
+    """Count files that only one folder has: logs by experiment, and tables."""
+    counts = Counter(Path(*path.parts[:2]) for path in files - other)
     return {path: f"only in {side} (files: {number})" for path, number in counts.items()}
-
-
-def _compare_figures(a: Path, b: Path) -> str:
-    """Count the figures that have the same bytes in both folders."""
-    names = {path.name for folder in (a, b) for path in folder.glob("figures/*.png")}
-    same, *_ = filecmp.cmpfiles(a / "figures", b / "figures", names, shallow=False)
-    return f"figures: {len(same)} of {len(names)} have the same bytes"
 
 
 def _compare_files(a: Path, b: Path, rtol: float, left_out: list[str]) -> str:
@@ -89,10 +78,10 @@ def _compare_files(a: Path, b: Path, rtol: float, left_out: list[str]) -> str:
     differences = [f"{n}: {x.get(n, 'missing')} in A, {y.get(n, 'missing')} in B" for n in unlike]
     if len(table_a) != len(table_b):
         return "; ".join([*differences, f"{len(table_a)} rows in A, {len(table_b)} in B"])
-    alike = [name for name in x if name not in unlike]
-    return "; ".join(
-        [*differences, *_compare_values(table_a.select(alike), table_b.select(alike), rtol)]
-    )
+    one, other = (table.select([n for n in x if n not in unlike]) for table in (table_a, table_b))
+    if gaps := _gaps(one, other, rtol):
+        differences.append(_sentence(one, gaps))
+    return "; ".join(differences)
 
 
 def _read(path: Path, left_out: list[str]) -> pa.Table:
@@ -102,20 +91,15 @@ def _read(path: Path, left_out: list[str]) -> pa.Table:
         return table.select([name for name in table.column_names if name not in left_out])
 
 
-def _compare_values(a: pa.Table, b: pa.Table, rtol: float) -> list[str]:
-    """Compare rows in file order, then sorted by all scalar columns except floats."""
-    scalars = [field for field in a.schema if not pa.types.is_list(field.type)]
-    keys = [field.name for field in scalars if not pa.types.is_floating(field.type)]
-    order = [(name, "ascending") for name in keys]
-    gaps = _gaps(a, b, rtol)
-    if gaps.keys() & keys and not _gaps(a.sort_by(order), b.sort_by(order), rtol):
-        return ["rows in another order"]
-    return [_sentence(a, keys, gaps)] if gaps else []
-
-
-def _sentence(table: pa.Table, keys: list[str], gaps: dict[str, pd.DataFrame]) -> str:
+def _sentence(table: pa.Table, gaps: dict[str, pd.DataFrame]) -> str:
+    """Return which columns differ, the most different first, and where that one does most."""
     column, *others = gaps
     absolute, relative = gaps[column].max()
+    keys = [
+        field.name
+        for field in table.schema
+        if not (pa.types.is_list(field.type) or pa.types.is_floating(field.type))
+    ]
     by = "e.g." if np.isinf(relative) else f"by up to {absolute:.2g}, relative {relative:.2g}"
     keys = [key for key in keys if pc.count_distinct(table[key], mode="all").as_py() > 1][:3]
     keys = ["run_id"] if "run_id" in table.column_names else keys

@@ -3,8 +3,6 @@
 import difflib
 from collections.abc import Iterable
 
-LONGEST = 1000  # characters of a message
-
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a question with the most similar name, and a space; empty if none is similar."""
@@ -24,18 +22,10 @@ class CircletError(Exception):
 
 
 class ConfigError(CircletError):
-    """A config breaks the schema or contradicts itself.
-
-    The text may quote arbitrary content of a config, so it is joined to one line, and the middle of
-    a long text is left out.
-    """
+    """A config breaks the schema or contradicts itself; the text is joined to one line."""
 
     def __init__(self, text: str):
-        line = " ".join(text.split())
-        if len(line) > LONGEST:
-            half = LONGEST // 2
-            line = f"{line[:half]} ... {line[-half:]}"
-        super().__init__(line)
+        super().__init__(" ".join(text.split()))
 
 
 class LogError(CircletError):

@@ -90,7 +90,7 @@ def report(study: Study, folder: Path) -> Path:
     recomputed from these. Returns the path of the report.
     """
     shutil.copytree(study.results / "tables", folder / "tables")
-    copy = study.at(folder)
+    copy = study.staged(folder)
     present = {path.stem for path in folder.glob("tables/*.parquet")}
     for target in targets.ordered(copy):
         if target.name not in present and _follows(target, present):
@@ -219,31 +219,18 @@ def made_again(study: Study) -> Iterator[Target]:
     return (t for t in targets.ordered(study) if t.name in present and _follows(t, present))
 
 
-def remake(study: Study) -> list[str]:
-    """Recompute the tables of a frozen study that follow from others; return their names.
-
-    The current code makes them in place and in order, so a change of one table carries over to the
-    tables that read it.
-    """
-    done = []
-    for target in made_again(study):
-        made = parquet.footer(study.table(target.name))
-        table = make.computed(load(target.module), target.study, target.name)
-        _write(table, study.table(target.name), made)
-        done.append(target.name)
-    if not done:
-        raise LogError(f"{study.results}: has no tables that follow from others")
-    return done
-
-
 def audit(study: Study) -> tuple[list[str], list[str]]:
     """Recompute the tables of a frozen study that follow from others; return names, differences."""
     with tempfile.TemporaryDirectory() as temporary:
         copy = Path(temporary) / "study"
         shutil.copytree(study.results, copy)
-        done = remake(study.at(copy))
-        gaps = {
-            name: compare.tables(study.table(name), copy / f"tables/{name}.parquet", ROUNDING)
-            for name in done
-        }
-    return done, [f"{study.table(name)}: {text}" for name, text in gaps.items() if text]
+        gaps = {}
+        # Each table is made from those that were made before it.
+        for target in made_again(study.staged(copy)):
+            path, remade = study.table(target.name), target.outputs[0]
+            table = make.computed(load(target.module), target.study, target.name)
+            _write(table, remade, parquet.footer(path))
+            gaps[target.name] = compare.tables(path, remade, ROUNDING)
+    if not gaps:
+        raise LogError(f"{study.results}: has no tables that follow from others")
+    return [*gaps], [f"{study.table(name)}: {text}" for name, text in gaps.items() if text]

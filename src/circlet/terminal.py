@@ -86,7 +86,6 @@ def plan(study: Study) -> str:
         names = [point.name for point in study.experiment(name)]
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
-    notes += _regrouped(study)
     if why := native.missing():
         notes.append(f"{why}; PyTorch trains instead, several times slower")
     lines += ["", *notes] if notes else []
@@ -136,15 +135,10 @@ def status(study: Study, verify: bool = False) -> str:
             notes[f"failed: see {block.job_log}"] = None
         if state == "damaged":
             notes[f"damaged: delete {folder} and run again"] = None
-    notes |= dict.fromkeys((*_outdated(states), *_regrouped(study), *_without_a_result(states)))
+    notes |= dict.fromkeys((*_outdated(states), *_without_a_result(states)))
     counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
     lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
     lines.append(("total", *map(sum, zip(*counted, strict=True))))
-    for parent, n_runs in progress.lost_parents(study, states):
-        notes[
-            f"missing: {parent.log('runs').parent}: {n_runs} finished runs of other experiments "
-            "started from it; put its logs back, or the next run makes both again"
-        ] = None
     notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, states)}
     if verify:
         notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, states))
@@ -155,16 +149,6 @@ def status(study: Study, verify: bool = False) -> str:
             "byte."
         ] = None
     return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
-
-
-def _regrouped(study: Study) -> list[str]:
-    """List finished runs that are made again because their blocks have changed."""
-    return [
-        f"regrouped: {n} finished runs of {experiment} are in blocks of other seeds, because "
-        "`seeds` or `block` was edited: they are made again. Numbers of seeds "
-        "that fill whole blocks (20, 50, 100, 150, ... without `block`) avoid this"
-        for experiment, n in progress.regrouped(study).items()
-    ]
 
 
 def _outdated(states: list[tuple[Block, str]]) -> Iterator[str]:

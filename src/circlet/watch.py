@@ -32,7 +32,6 @@ from circlet.study.targets import Target
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
 EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and otherwise
-USUAL = 10  # weight of the expected time of a target, in finished targets
 LOOKING = 0.05  # largest share of the time spent looking
 
 log = logging.getLogger("circlet")
@@ -45,7 +44,6 @@ class State:
     runs: tuple[int, int]  # done, planned
     targets: tuple[int, int]
     share: float  # done, of the expected computing time, with the progress of running blocks
-    work: tuple[float, float]  # seconds of computing: done, and left, estimated from finished work
     running: dict[str, float]  # share done of blocks and targets, NaN if unknown
     failed: dict[str, str]  # errors of blocks and targets
     figure: Path | None  # the latest one
@@ -86,17 +84,14 @@ class Watch:
         self.each = cost.target_seconds()
         self.whole = sum(self.seconds.values()) + self.each * len(self.targets)
         self.done: set[tuple] = set()  # keys of blocks
-        self.made: dict[Path, float] = {}  # seconds that targets took, by their first output
-        self.took: dict[str, float] = {}  # seconds of finished blocks, by system
-        self.expected: dict[str, float] = {}
-        self.first: tuple[float, float] | None = None  # time, and work done, at the first look
+        self.made: set[Path] = set()  # first outputs of targets
+        self.first: tuple[float, float] | None = None  # time, and share done, at the first look
 
     def look(self) -> State:
         """Return the current state."""
         running: dict[str, float] = {}
         failed: dict[str, str] = {}
         spent = 0.0
-        shares: list[tuple[Block, float]] = []  # blocks that are not done, with the share done
         for block in self.blocks:
             if self._is_done(block):
                 spent += self.seconds[block.key]
@@ -107,9 +102,7 @@ class Watch:
                 failed[name] = error
             elif is_running:
                 running[name] = share
-            share_done = share if is_running and share == share else 0.0
-            spent += self.seconds[block.key] * share_done
-            shares.append((block, share_done))
+                spent += self.seconds[block.key] * (share if share == share else 0.0)
         for target in self.targets:
             if not self._is_made(target):
                 is_running, _, error = self._said(target.job_log)
@@ -118,20 +111,13 @@ class Watch:
                     failed[name] = error
                 elif is_running:
                     running[name] = float("nan")
-        made, planned = len(self.made), len(self.targets)
-        each = (sum(self.made.values()) + USUAL * self.each) / (made + USUAL)
-        figures = [path for path in self.figures & self.made.keys() if path.exists()]
+        made = len(self.made)
+        figures = [path for path in self.figures & self.made if path.exists()]
         return State(
             runs=(sum(b.count for b in self.blocks if b.key in self.done),
                   sum(b.count for b in self.blocks)),
-            targets=(made, planned),
+            targets=(made, len(self.targets)),
             share=(spent + self.each * made) / self.whole if self.whole else 1.0,
-            work=(
-                sum(self.took.values()) + sum(self.made.values())
-                + sum(self._likely(block) * share for block, share in shares),
-                sum(self._likely(block) * (1 - share) for block, share in shares)
-                + each * (planned - made),
-            ),
             running=running,
             failed=failed,
             figure=max(figures, key=lambda path: path.stat().st_mtime, default=None),
@@ -139,32 +125,18 @@ class Watch:
 
     def seconds_left(self, state: State, now: float) -> float | None:
         """Return the time left at the speed since the first look; None if not yet known."""
-        done, work_left = state.work
         if self.first is None:
-            self.first = now, done
+            self.first = now, state.share
         began, before = self.first
-        if now - began < 5 or done - before < 1:
+        if now - began < 5 or state.share <= before:
             return None
-        return work_left * (now - began) / (done - before)
-
-    def _likely(self, block: Block) -> float:
-        """Return the expected seconds of a block, scaled by finished blocks of its system."""
-        name, seconds = block.point.system.name, self.seconds[block.key]
-        return seconds * self.took[name] / self.expected[name] if name in self.took else seconds
+        return (1 - state.share) * (now - began) / (state.share - before)
 
     def _is_done(self, block: Block) -> bool:
         if block.key in self.done:
             return True
-        path = block.log("runs")
-        if self._is_old(path) or not all(path.exists() for path in block.logs):
+        if self._is_old(block.log("runs")) or progress.state(block) != "done":
             return False
-        if progress.state(block) != "done":
-            return False
-        name, expected = block.point.system.name, self.seconds[block.key]
-        start = cost.job_start_seconds(block)
-        took = parquet.footer(path).get("seconds", expected - start) + start
-        self.took[name] = self.took.get(name, 0.0) + took
-        self.expected[name] = self.expected.get(name, 0.0) + expected
         self.done.add(block.key)
         return True
 
@@ -187,16 +159,8 @@ class Watch:
         except (LogError, OSError):
             return False
         if made and target in self.targets:
-            self.made[first] = self._seconds_of(target)
+            self.made.add(first)
         return made
-
-    def _seconds_of(self, target: Target) -> float:
-        """Return the seconds a target took; its log, if still empty, is as old as its job."""
-        with contextlib.suppress(OSError):
-            log, output = target.job_log.stat(), target.outputs[0].stat()
-            if not log.st_size and output.st_mtime > log.st_mtime:
-                return output.st_mtime - log.st_mtime + cost.start_seconds()
-        return self.each
 
     def _is_old(self, path: Path) -> bool:
         """Return whether a file that will be made again is still the old one."""
@@ -204,11 +168,8 @@ class Watch:
 
     def _said(self, job_log: Path) -> tuple[bool, float, str]:
         """Read the text log of a job: whether it runs, the share done, and its error."""
-        try:
-            written = job_log.stat().st_mtime
-            if written < self.since:
-                return False, float("nan"), ""
-        except OSError:
+        written = job_log.stat().st_mtime if job_log.exists() else 0.0
+        if written < self.since:
             return False, float("nan"), ""
         last = progress.last_line(job_log) or ""
         if last.startswith("error:"):

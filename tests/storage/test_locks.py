@@ -12,7 +12,7 @@ import torch
 from conftest import PATIENCE, config
 
 from circlet import terminal
-from circlet.errors import Interrupted, LogError
+from circlet.errors import Interrupted
 from circlet.storage import locks, parquet
 from circlet.study import planning
 from circlet.training import devices, job
@@ -220,23 +220,6 @@ def test_a_finished_block_that_is_asked_for_runs_again(block):
         seen = []
         job.run_block(block, "cpu", lambda done, _, seen=seen: seen.append(done))
         assert seen[-1] in (40, 80)  # for two runs together, or one after another
-
-
-@pytest.mark.parametrize("where", ["results", "block"])
-def test_a_link_in_the_place_of_a_lock_is_not_followed(block, tmp_path, where):
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    path = (block.point.results if where == "results" else block.log("runs").parent) / ".lock"
-    path.parent.mkdir(parents=True)
-    path.symlink_to(victim)
-    with pytest.raises(LogError, match="cannot be written: Too many levels of symbolic links"):
-        locks.hold(path)
-    assert victim.read_text() == "precious"
-
-
-def test_a_folder_with_the_name_of_a_temporary_file_is_no_obstacle(block):
-    (block.log("runs").parent / ".a.1a2b3c4d.d").mkdir(parents=True)
-    job.run_block(block, "cpu")
 
 
 def test_a_deleted_lock_lets_the_next_one_in(block):

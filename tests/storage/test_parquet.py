@@ -17,9 +17,9 @@ from conftest import (
     run_blocks,
 )
 
-from circlet import __version__, build
+from circlet import build
 from circlet.errors import LogError
-from circlet.storage import files, parquet, progress, provenance
+from circlet.storage import files, parquet, progress
 from circlet.study import fingerprint, planning, targets
 
 
@@ -43,18 +43,6 @@ def test_round_trip(tmp_path):
     assert pa.parquet.read_table(path).to_pydict() == table.to_pydict()
     assert parquet.footer(path) == {"made": "by a test", "sha256": parquet.footer(path)["sha256"]}
     assert [p.name for p in path.parent.iterdir()] == ["t.parquet"]
-
-
-def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
-    def version(package):
-        if package != "torch":
-            raise provenance.PackageNotFoundError(package)
-        return "2.13"
-
-    monkeypatch.setattr(provenance, "version", version)
-    versions = provenance.made_by()["versions"]
-    assert (versions["circlet"], versions["torch"]) == (__version__, "2.13")
-    assert versions["scikit-learn"] is None
 
 
 SPOILT = {

@@ -28,7 +28,6 @@ BAD = {
     "missing steps": (
         {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
         "experiments.e: needs steps or epochs"),
-    "renamed key": (config() | {"measures": []}, "'measures' is called 'derived_metrics' now"),
     "misspelt key": ({"results": "r", "experiments": {"e": {"system": "particles", "step": 5}}},
                      "experiments.e: unknown key 'step'"),
     "no results": ({"experiments": {"e": experiment()}}, "needs 'results'"),

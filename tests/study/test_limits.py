@@ -77,7 +77,6 @@ REFUSED = {
     "line break in a name": ({"results": "r", "experiments": {"e\n": experiment()}},
                              "'e\\n' is not a valid name"),
     "long path": (config("x/" * 600), "results: has 1200 characters"),
-    "long folder": (config("x" * 256), "longer than 255 bytes"),
     "two zeros": (config(sweep={"weight_decay": [0.0, -0.0]}), "p17_d2_wd0 is listed twice"),
     "long name": (config(system="embedding_mlp", parameters={"p": 163}, interventions=KEEP),
                   "makes a name of 2"),
@@ -96,9 +95,6 @@ REFUSED = {
     "many names": (config(system="sparse_transformer", steps=2 * 10**7,
                           log={"gradient_norms": {"every": 1}}), "e.log.gradient_norms"),
     "large parameter": (config(parameters={"hidden": 2**31}), "hidden: 2147483648 is greater"),
-    "huge parameter": (config(parameters={"p": 10**400}), "e.parameters.p: 1000000"),
-    "huge float": (config(parameters={"hidden": 1e300}), "parameters.hidden: 1000"),
-    "huge steps": (config(steps=10**400), "e.steps: 1000000"),
     "many steps": (config(steps=10**18), "steps: 1000000000000000000 is greater than"),
     "many epochs": (config(system="sparse_transformer", epochs=2**30), "are 68719476736 steps"),
     "many blocks": (config(block=1, seeds={"count": 10**7}),
@@ -108,12 +104,7 @@ REFUSED = {
     "many values": (config(sweep=decays(20_000)), "sweep.weight_decay: has 20000 entries"),
     "many cases": (config(cases=[{"p": 5}] * 20_000), "e.cases: has 20000 entries"),
     "many per decade": (config(log={"signals": {"per_decade": 10**9}}), "maximum of 1000"),
-    "many seeds of two kinds": (config(seeds={"count": 2, "data": [0, "0"] * 10**4}), "seeds.data"),
     "many experiments": (of(*[experiment()] * 1001), "experiments: has 1001 entries"),
-    "many keys": (config() | {f"k{i}": i for i in range(20_000)}, "and 19995 more"),
-    "text for a list": (config(interventions="a\n"), "e.interventions: 'a\\n' must be a list"),
-    "long text": (config(dtype="x" * 5000), "e.dtype: 'xxx"),
-    "a long list for a number": (config(steps=[0] * 20_000), "e.steps: [0, 0"),
     "a seed twice": (config(seeds={"count": 2, "data": [1, 1]}), "[1, 1] lists a value twice"),
 }  # fmt: skip
 
@@ -125,27 +116,10 @@ def test_what_no_job_can_do_is_refused_in_one_line(monkeypatch, case):
     assert expected in message(lambda: planning.plan(changes))
 
 
-def nested(levels):
-    text = "0"
-    for _ in range(levels):
-        text = f"[{text}]"
-    return text
-
-
 DOCUMENTS = {
-    "500 levels": (f"results: {nested(500)}", "is nested too deeply"),
-    "an alias in itself": ("results: &a [*a]", "not YAML: found unconstructable recursive node"),
-    "a key merged into itself": ("a: &a {<<: *a}", "unknown key 'a'"),
-    "20 000 keys": ("".join(f"k{i}: 1\n" for i in range(20_000)), "and 19995 more"),
-    "one of 20 000 keys again": ("".join(f"k{i}: 1\n" for i in range(20_000)) + "k7: 1",
-                                 "'k7' is given twice"),
-    "400 digits": (f"results: {'9' * 400}\nexperiments: {{}}", "results: 999"),
-    "5000 digits": (f"results: {'9' * 5000}", "not YAML: Exceeds the limit"),
     "5 MB": ("# much\n" * 800_000, "longer than 4000000 bytes"),
     "UTF-16": ("results: r".encode("utf-16"), "not YAML: 'utf-8' codec"),
-    "NUL": ("results: \0", "control characters are not allowed"),
-    "no integer": ("results: !!int ''", "does not fit its tag"),
-    "no date": ("results: !!timestamp x", "does not fit its tag"),
+    "many keys": ("".join(f"k{i}: 1\n" for i in range(20)), "and 15 more"),
     "an object": ("results: !!python/object/apply:os.system [id]", "could not determine"),
     "yte": ("__use_yte__: true\nresults: r\nexperiments: {}", "unknown key '__use_yte__'"),
 }  # fmt: skip
@@ -159,8 +133,6 @@ def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, case):
 
 JSON = {
     "no JSON": ("{", "--study: not JSON"),
-    "5000 digits": ('{"results": ' + "9" * 5000 + "}", "--study: not JSON"),
-    "100 000 levels": (nested(100_000), "--study: not JSON"),
     "a number": ("5", "--study: must be a JSON object"),
 }
 

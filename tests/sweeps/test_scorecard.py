@@ -95,18 +95,12 @@ def test_margins_by_rule_are_not_typed():
     assert set(PUBLISHED[correlations & (PUBLISHED["kind"] == "words")]["margin"]) == {0.1}
 
 
-def test_tallies_and_what_would_deviate_by_chance():
+def test_what_would_deviate_by_chance():
     card = pd.DataFrame(
         [("test", "share", "reproduced"), ("test", "words", "deviates"),
          ("test", "mean", "undecided"), ("repeat", "share", "compatible")],
         columns=["tally", "kind", "verdict"],
     )  # fmt: skip
-    found = claims.tallies(card)
-    assert list(found.index) == ["test", "repeat"]
-    assert found.loc["test"].to_dict() == {
-        "reproduced": 1, "compatible": 0, "differs": 0, "deviates": 1, "undecided": 1,
-        "undecidable": 0, "not_run": 0,
-    }  # fmt: skip
     chance = claims.by_chance(card[card["tally"] == "test"])
     assert chance[:3] == (1, 3, pytest.approx(0.125))
     assert chance.p == pytest.approx(1 - 0.95**2 * 0.975)

@@ -144,9 +144,10 @@ def data(rule: str) -> set[Path]:
     """Return the files, other than modules, of which a target is made."""
     target = TARGETS[rule]
     own = {
-        (PACKAGE / path(module)).parent / file
+        file
         for module in CODE[rule]
-        for file in declarations.literals(module).get("DATA", ())
+        for name in declarations.literals(module).get("DATA", ())
+        for file in (PACKAGE / path(module)).parent.glob(name)
     }
     return own.union(
         file

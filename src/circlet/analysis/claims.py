@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
-from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TALLIES, TEST, WHERE, claims
+from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TEST, WHERE, claims
 from circlet.study.plots import listed
 
 if TYPE_CHECKING:
@@ -161,11 +161,3 @@ def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
             (str(group["reason"].iloc[0]), group) for _, group in rows.groupby(alike, sort=False)
         ]
     return groups
-
-
-def tallies(card: pd.DataFrame) -> pd.DataFrame:
-    """Return how often each verdict occurs, with a row per ``tally`` that the claims have."""
-    table = pd.crosstab(card["tally"], card["verdict"])
-    return table.reindex([t for t in TALLIES if t in table.index]).reindex(
-        columns=list(VERDICTS), fill_value=0
-    )

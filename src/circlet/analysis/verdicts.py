@@ -146,7 +146,8 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
             verdict, n = UNDECIDABLE, paper_estimate.n
             few = "one run" if n == 1 else f"only {n} runs"
             why = f"the paper has {few}: by the spread of ours, no number of ours can decide it"
-    shown = _in_unit(claim, paper_estimate.value, gap)
+    center = paper_estimate.value
+    shown = gap.mapped(lambda off: _back(claim, center + off) - _back(claim, center))
     return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
 
 
@@ -232,11 +233,6 @@ def _back(claim: Any, x: float) -> float:
     if claim["kind"] == "share":
         return stats.angle_count(x, float(claim["published_n"]))
     return SCALES[claim["kind"]].back(x)
-
-
-def _in_unit(claim: Any, center: float, gap: Estimate) -> Estimate:
-    """Convert a difference on the scale to the unit of the claim."""
-    return gap.mapped(lambda off: _back(claim, center + off) - _back(claim, center))
 
 
 def chances(margin: float, half: float) -> tuple[float, float]:

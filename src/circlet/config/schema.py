@@ -5,9 +5,8 @@ the config, stops at the first error and does not name the experiment.
 """
 
 import functools
-import itertools
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -22,8 +21,6 @@ Schema = dict[str, Any]
 
 _SWEPT = "what varies goes under `sweep`"
 MAX_SHOWN = 5  # unknown keys in a message
-RENAMED = {"measures": "derived_metrics"}  # keys of earlier releases
-MAX_ERRORS = 1000  # of which the most relevant is shown
 
 
 @functools.cache
@@ -77,34 +74,17 @@ def shown(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _unique_items(_: Any, is_required: bool, instance: Any, __: Schema) -> Iterator[Any]:
-    """Yield an error if two items are equal; jsonschema takes hours for 20 000 mixed ones."""
-    if (
-        is_required
-        and isinstance(instance, list)
-        and len({repr(v) for v in instance}) < len(instance)
-    ):
-        yield load("jsonschema").ValidationError(f"{shown(instance)} lists a value twice")
-
-
-@functools.cache
-def _validator() -> Any:
-    """Return the class of validators, imported at first use because jobs need none."""
-    library = load("jsonschema")
-    checks = {"uniqueItems": _unique_items}
-    return library.validators.extend(library.Draft202012Validator, checks)
-
-
 def validator(schema: Schema) -> Any:
-    """Return a validator for a schema."""
-    return _validator()(schema)
+    """Return a validator for a schema; its library is imported only now, as jobs need none."""
+    return load("jsonschema").Draft202012Validator(schema)
 
 
 def check(instance: Any, schema: Schema, prefix: str = "") -> None:
     """Raise ConfigError with the most relevant violation, as one line that names the key."""
-    # Enough to find the most relevant one; a list of 100 000 wrong values has as many errors.
-    first = itertools.islice(validator(schema).iter_errors(instance), MAX_ERRORS)
-    errors = sorted(first, key=_relevance)
+    errors = sorted(
+        validator(schema).iter_errors(instance),
+        key=lambda error: (-len(error.absolute_path), list(map(str, error.absolute_path))),
+    )
     # A misspelt key is also a missing one; the misspelling is what to fix.
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
@@ -145,7 +125,7 @@ def _dotted(path: Iterable[Any]) -> str:
 
 def _explain(error: Any, prefix: str) -> str:
     """Return one line about a schema error: the key, what is wrong, and what would be right."""
-    key = _dotted((prefix, *error.absolute_path) if prefix else error.absolute_path)
+    key = ".".join(filter(None, (prefix, _dotted(error.absolute_path))))
     if error.validator == "additionalProperties":
         allowed = error.schema.get("properties", {})
         text = unknown_keys(sorted(map(str, error.instance.keys() - allowed.keys())), allowed)
@@ -161,8 +141,6 @@ def _explain(error: Any, prefix: str) -> str:
 
 def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
     """Return an error text for unknown keys: the nearest known key, and all known keys."""
-    if renamed := [name for name in unknown if RENAMED.get(name) in allowed]:
-        return f"{renamed[0]!r} is called {RENAMED[renamed[0]]!r} now"
     named = ", ".join(map(shown, unknown[:MAX_SHOWN]))
     more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
     hint = did_you_mean(unknown[0], allowed)
@@ -200,6 +178,8 @@ def _broken_limit(error: Any) -> str:
         case "exclusiveMaximum" | "exclusiveMinimum":
             side = "below" if error.validator == "exclusiveMaximum" else "above"
             return f"{shown(value)} must be {side} {limit}"
+        case "uniqueItems":
+            return f"{shown(value)} lists a value twice"
         case "enum" if isinstance(value, list):
             return f"{shown(value)} is a list: {_SWEPT}"
         case "required":
@@ -217,16 +197,3 @@ def _broken_limit(error: Any) -> str:
 def _message(error: Any) -> str:
     """Return the message of jsonschema, with a long value shortened."""
     return str(error.message).replace(repr(error.instance), shown(error.instance), 1)
-
-
-def _relevance(error: Any) -> tuple[int, list[tuple[int, Any]]]:
-    """Return a key that sorts schema errors, so that the last is the one to show.
-
-    jsonschema's own key cannot compare paths that mix numbers and texts.
-    """
-    ranks = {int: 0, bool: 0, str: 1}
-    path = [
-        (ranks[type(part)], part) if type(part) in ranks else (2, repr(part))
-        for part in error.absolute_path
-    ]
-    return -len(path), path

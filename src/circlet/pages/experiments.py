@@ -49,12 +49,6 @@ def _values(values: list[Any]) -> str:
     return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
 
 
-def _optimizer(point: Point) -> str:
-    """Return the name of a point's optimiser."""
-    name = point.parameters.get("optimizer", "adamw")
-    return OPTIMIZERS.get(name, name)
-
-
 def setting(points: list[Point]) -> dict[str, Any]:
     """Return an experiment's setting: parameters off their defaults, steps, number of weights."""
     system = points[0].system
@@ -65,7 +59,8 @@ def setting(points: list[Point]) -> dict[str, Any]:
     parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
     if system.is_trained:
-        steps += f" of {_values([_optimizer(point) for point in points])}"
+        optimizers = [point.parameters.get("optimizer", "adamw") for point in points]
+        steps += f" of {_values([OPTIMIZERS.get(name, name) for name in optimizers])}"
     weights = sorted({int(cost.weights(point)) for point in points})
     ends = dict.fromkeys((weights[0], weights[-1]))
     return {

@@ -149,12 +149,6 @@ def _figures(
     }
 
 
-def _lead(section: dict[str, Any]) -> str:
-    """Return the figure of the first agreeing claim that has one; empty if there is none."""
-    drawn = {figure["name"] for figure in section["figures"]}
-    return next((row["figure"] for row in section["agrees"] if row["figure"] in drawn), "")
-
-
 def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the sections, each without the terms that an earlier one explains."""
     explained: dict[str, str] = {}
@@ -180,11 +174,6 @@ def _says(section: dict[str, Any]) -> bool:
     """Return whether a section has any content besides its number of runs."""
     has_results = section["figures"] or any(section["claims"].values())
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
-
-
-def _is_empty(section: dict[str, Any]) -> bool:
-    """Return whether a study has no results for a collection: such sections come last."""
-    return not (section["decided"] or section["figures"])
 
 
 class _Tables:
@@ -218,9 +207,9 @@ def _scores(tables: _Tables) -> dict[str, Any]:
         "verdicts": claims.counts(tables.tests),
         "n_claims": len(tables.card),
         "tallies": {
-            claims_file.TALLIES[tally]: n
-            for tally, n in claims.tallies(tables.card).sum(axis=1).items()
-            if tally != claims_file.TEST
+            words: n
+            for tally, words in claims_file.TALLIES.items()
+            if (n := int((tables.card["tally"] == tally).sum())) and tally != claims_file.TEST
         },
         "by_chance": claims.by_chance(tables.tests),
     }
@@ -234,9 +223,13 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
         for collection in study.collections
     ]
     for section in sections:
-        section["lead"] = _lead(section)
+        drawn = {figure["name"] for figure in section["figures"]}
+        agreeing = (row["figure"] for row in section["agrees"] if row["figure"] in drawn)
+        section["lead"] = next(agreeing, "")
+    said = [section for section in sections if _says(section)]
+    said.sort(key=lambda section: not (section["decided"] or section["figures"]))  # empty ones last
     return {
-        "sections": _without_repeats(sorted((s for s in sections if _says(s)), key=_is_empty)),
+        "sections": _without_repeats(said),
         "trends": trends.sentences(study, tables.effects, tables.summary),
         "plots": [
             {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}

@@ -71,12 +71,6 @@ def footer(path: Path) -> dict[str, Any]:
         return _footer(path)[0]
 
 
-def columns(path: Path) -> list[str]:
-    """Return the column names of a file; raises LogError if the file is missing or damaged."""
-    with reading(path):
-        return _footer(path)[1]
-
-
 def _footer(file: Path | pa.NativeFile) -> tuple[dict[str, Any], list[str]]:
     """Return the JSON footer of a file, and the names of its columns."""
     file_metadata = pq.read_metadata(file)

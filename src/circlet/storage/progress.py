@@ -33,26 +33,6 @@ def state(block: Block) -> str:
     return "failed" if last.startswith("error:") else "started"
 
 
-def regrouped(study: Study) -> dict[str, int]:
-    """Count finished runs, by experiment, whose seeds are now planned in blocks without logs.
-
-    Their seeds are run again. This happens if ``block`` is edited, or if seeds are added to a
-    block that is not full.
-    """
-    counts: dict[str, int] = {}
-    for point in study.points:
-        planned = {block.log("runs").parent: block for block in point.blocks}
-        made: set[int] = set()
-        for path in next(iter(planned)).parent.glob("seeds_*/runs.parquet"):
-            if path.parent not in planned:
-                first, last = map(int, path.parent.name.removeprefix("seeds_").split("-"))
-                made.update(range(first, last + 1))
-        for block in point.blocks if made else ():
-            if not block.log("runs").exists() and (n := len(made.intersection(block.seeds))):
-                counts[point.experiment] = counts.get(point.experiment, 0) + n
-    return counts
-
-
 def damage(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
     """Read all finished logs and existing tables; yields a message for each file with an error.
 
@@ -66,22 +46,6 @@ def damage(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]
             parquet.read(path, keys.get(path))
         except LogError as error:
             yield str(error)
-
-
-def lost_parents(
-    study: Study, block_states: list[tuple[Block, str]]
-) -> Iterator[tuple[Block, int]]:
-    """Yield unfinished blocks from which finished runs started, with the number of these runs.
-
-    ``block_states`` are the states of the study's blocks.
-    """
-    lost: dict[tuple[str, str, str], tuple[Block, int]] = {}
-    for block, what in block_states:
-        for parent in block.parents if what == "done" else ():
-            if not all(path.exists() for path in parent.logs):
-                _, runs = lost.get(parent.key, (parent, 0))
-                lost[parent.key] = parent, runs + block.count
-    yield from lost.values()
 
 
 def check_parents(study: Study) -> None:

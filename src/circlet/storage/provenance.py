@@ -3,7 +3,7 @@
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from circlet import __version__
@@ -27,22 +27,12 @@ def commit() -> str | None:
         return None  # git is missing, or this is not a checkout
 
 
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 def made_by() -> dict[str, Any]:
-    """Return what a footer records of code and machine: commit, versions, interpreter, machine.
-
-    The version of a package that is not installed is None. circlet itself need not be installed.
-    """
+    """Return what a footer records of code and machine: commit, versions, interpreter, machine."""
     packages = ("torch", "numpy", "pandas", "pyarrow", "scikit-learn")
     return {
         "commit": commit(),
-        "versions": {"circlet": __version__} | {name: _version(name) for name in packages},
+        "versions": {"circlet": __version__} | {name: version(name) for name in packages},
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }

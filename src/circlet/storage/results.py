@@ -9,7 +9,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -40,6 +39,7 @@ class Results:
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
         self.engine = _checked(engine)
         self.place = str(folder)
+        self._known: dict[Path, dict[str, Any]] = {}  # keys of the runs of each block
         self._listing: dict[str, dict[str, Any]] = {}  # files that are not on this machine
         if remote.is_remote(folder):
             self.folder = Path(tempfile.mkdtemp(prefix="circlet-"))
@@ -132,7 +132,8 @@ class Results:
             raise LogError(f"{self.place}: no log {kind!r} is of {asked}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
-        names = [name for name in _names(chosen) if name not in _FIRST]
+        every = dict.fromkeys(name for _, keys in chosen for name in keys)
+        names = [name for name in every if name not in _FIRST]
         for file in chosen:
             self._local(file.path)
         parts = [_read(file, names, kept) for file in chosen]
@@ -198,10 +199,6 @@ class Results:
             others.append(range(first, last + 1))
             files.append(_File(path, self._keys(path)))
         return sorted(files)
-
-    @cached_property
-    def _known(self) -> dict[Path, dict[str, Any]]:
-        return {}
 
     def _keys(self, path: Path) -> dict[str, Any]:
         """Return the keys of a log's runs, read from the first requested log of each block."""
@@ -269,11 +266,6 @@ def _values(files: Iterable[_File], name: str) -> str:
     """Return the values of a key in some logs, as text."""
     texts = [*dict.fromkeys(str(file.keys.get(name)) for file in files)]
     return ", ".join(texts[:8] + ["..."] * (len(texts) > 8))
-
-
-def _names(files: Iterable[_File]) -> list[str]:
-    """Return the names of all keys of some logs, in their order."""
-    return list(dict.fromkeys(name for _, keys in files for name in keys))
 
 
 def _read(file: _File, names: list[str], kept: dict[str, list[Any]]) -> pa.Table:

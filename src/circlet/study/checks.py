@@ -1,5 +1,6 @@
 """Rules about a study as a whole: each raises ConfigError naming the key."""
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,7 @@ from circlet.config.collection import Needs
 from circlet.config.model import Milestone
 from circlet.errors import ConfigError, unknown
 from circlet.study import derived_metrics, limits, milestones, plots, swept
-from circlet.study.declarations import RESERVED, declared, literals
+from circlet.study.declarations import RESERVED, declared
 from circlet.study.interventions import list_interventions
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -20,12 +21,11 @@ from circlet.study.validation import varied
 
 def check(study: Study) -> None:
     """Check all rules that need the points of a study."""
-    _check_derived_metrics(study)
     _ = study.points  # raises an error if two are the same
+    _check_derived_metrics(study)
     _check_compared(study)
     _check_more_seeds(study)
     _check_milestones(study)
-    _check_logs_of_derived_metrics(study)
     limits.check_blocks(study.points)
     if study.config.figures:  # default figures need no check
         plots.of(study)
@@ -33,41 +33,29 @@ def check(study: Study) -> None:
 
 
 def _check_derived_metrics(study: Study) -> None:
-    """Check that all listed tables have derived metrics, whose names are unique."""
+    """Check that listed tables have derived metrics with unique names, and that runs log enough."""
     tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
-    for i, name in enumerate(study.config.derived_metrics):
-        if name not in tables:
+    seen: dict[tuple[str, str], str] = {}
+    for i, table in enumerate(study.config.derived_metrics):
+        where = f"derived_metrics.{i}"
+        if table not in tables:
+            raise ConfigError(f"{where}: {unknown('table of derived metrics', table, tables)}")
+        says = declared("tables", tables[table])
+        systems, logs = says.get("SYSTEMS", study.systems), set(says.get("LOGS", ())) - {"runs"}
+        for system, name in itertools.product(systems, says["DERIVED_METRICS"]):
+            if (other := seen.setdefault((system, name), table)) != table:
+                raise ConfigError(f"derived_metrics: {table} and {other} both have {name!r}")
+        points = [point for point in study.points if point.system.name in systems]
+        if not any(all(k in p.logs and p.n_logged(k) for k in logs) for p in points):
             raise ConfigError(
-                f"derived_metrics.{i}: {unknown('table of derived metrics', name, tables)}"
+                f"{where}: {table} needs an experiment of {' or '.join(systems)} that logs "
+                f"{' and '.join(sorted(logs))}"
             )
-        declared("tables", tables[name])
     for system in study.systems:
         outcomes = [outcome.name for outcome in study.outcomes(system)]
         taken = [*outcomes, *study.known[system].metrics]
         if twice := [name for name in study.derived_metrics(system) if taken.count(name) > 1]:
             raise ConfigError(f"derived_metrics: {twice[0]} is also an outcome of {system}")
-    seen: dict[tuple[str, str], str] = {}
-    for table in study.config.derived_metrics:
-        says = literals(tables[table])
-        for system in says.get("SYSTEMS", study.systems):
-            for name in says["DERIVED_METRICS"]:
-                if (other := seen.setdefault((system, name), table)) != table:
-                    raise ConfigError(f"derived_metrics: {table} and {other} both have {name!r}")
-
-
-def _check_logs_of_derived_metrics(study: Study) -> None:
-    """Check that some experiment has the logs for each table of derived metrics."""
-    tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
-    for i, name in enumerate(study.config.derived_metrics):
-        says = literals(tables[name])
-        logs = set(says.get("LOGS", ())) - {"runs"}
-        systems = says.get("SYSTEMS", study.systems)
-        points = [point for point in study.points if point.system.name in systems]
-        if not any(all(k in p.logs and p.n_logged(k) for k in logs) for p in points):
-            raise ConfigError(
-                f"derived_metrics.{i}: {name} needs an experiment of {' or '.join(systems)} that "
-                f"logs {' and '.join(sorted(logs))}"
-            )
 
 
 def _check_compared(study: Study) -> None:

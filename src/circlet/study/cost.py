@@ -117,14 +117,9 @@ def _declared_seconds(block: Block) -> float:
     return flops / point.system.flops_per_second
 
 
-def start_seconds() -> float:
-    """Return the computing time in which the job of a table starts on this machine."""
-    return measured.start()
-
-
 def job_start_seconds(block: Block) -> float:
     """Return the start-up time of a block's job on this machine, longer if PyTorch trains it."""
-    return (1 if measured.of_kernel(block.point) else 3) * start_seconds()
+    return (1 if measured.of_kernel(block.point) else 3) * measured.start()
 
 
 def job_seconds(block: Block) -> float:
@@ -137,7 +132,7 @@ def target_seconds() -> float:
 
     On average, targets of config/config.yaml take 3.5 times their start-up time.
     """
-    return 3.5 * start_seconds()
+    return 3.5 * measured.start()
 
 
 def minutes(block: Block, is_grouped: bool = False) -> int:

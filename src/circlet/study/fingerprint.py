@@ -140,7 +140,8 @@ def _own(module: str) -> str:
     body = [node for node in tree_of(module).body if not _is_version(node)]
     _collect(ast.Module(body, []), texts)
     _read[path] = text_of(module)
-    data = [path.parent / file for file in literals(module).get("DATA", ())]
+    names = literals(module).get("DATA", ())
+    data = [file for name in names for file in sorted(path.parent.glob(name))]
     return _hash([*texts, *map(_data, data)])
 
 
@@ -153,7 +154,11 @@ def _collect(node: ast.AST, texts: list[str]) -> None:
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):
-            if name == "body" and isinstance(node, _DOCUMENTED) and _is_text(value[:1]):
+            if (
+                name == "body"
+                and isinstance(node, _DOCUMENTED)
+                and ast.get_docstring(node) is not None
+            ):
                 value = value[1:]
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "Meta":
                 value = [child for child in value if getattr(child, "arg", "") != "description"]
@@ -172,16 +177,6 @@ def _collect(node: ast.AST, texts: list[str]) -> None:
 
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _is_text(first: list[ast.stmt]) -> bool:
-    """Return whether a body begins with a docstring."""
-    return bool(
-        first
-        and isinstance(first[0], ast.Expr)
-        and isinstance(first[0].value, ast.Constant)
-        and isinstance(first[0].value.value, str)
-    )
 
 
 def _is_version(node: ast.stmt) -> bool:

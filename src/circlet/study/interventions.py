@@ -29,115 +29,90 @@ from circlet.systems.spec import Parameter
 
 VERSION = 1  # raised whenever their numbers change; runs with interventions are then made again
 
+
+def _argument(type: str, description: str, **more: Any) -> dict[str, Any]:
+    """Return the JSON schema of an argument; ``more`` are further keywords, such as a default."""
+    return {"description": description, "type": type} | more
+
+
 _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
     "scale": {
-        "frequency": {
-            "description": "The frequency whose Fourier coefficient is multiplied.",
-            "type": "integer",
-            "minimum": 1,
-        },
-        "factor": {"description": "By what it is multiplied.", "type": "number", "minimum": 0},
+        "frequency": _argument(
+            "integer", "The frequency whose Fourier coefficient is multiplied.", minimum=1
+        ),
+        "factor": _argument("number", "By what it is multiplied.", minimum=0),
     },
     "construct": {
-        "ratio": {
-            "description": (
-                "Signal of the second of two random frequencies, as a share of the first one's; "
-                "all others are nearly zero."
-            ),
-            "type": "number",
-            "minimum": 0,
-            "maximum": 1,
-        },
-        "size": {
-            "description": "Signal of the first frequency.",
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 80.0,
-        },
+        "ratio": _argument(
+            "number",
+            "Signal of the second of two random frequencies, as a share of the first one's; all "
+            "others are nearly zero.",
+            minimum=0,
+            maximum=1,
+        ),
+        "size": _argument(
+            "number", "Signal of the first frequency.", exclusiveMinimum=0, default=80.0
+        ),
     },
     "keep": {
-        "frequencies": {
-            "description": "The frequencies that are kept; the rest is set to zero.",
-            "type": "array",
-            "minItems": 1,
-            "uniqueItems": True,
-            "items": {"type": "integer", "minimum": 1},
-            "default": None,
-        },
-        "random": {
-            "description": "Keep this number of frequencies, drawn at random for each run.",
-            "type": "integer",
-            "minimum": 1,
-            "default": None,
-        },
-        "strongest": {
-            "description": (
-                "Keep this number of frequencies, those with the strongest final signals in the "
-                "run of the same seed and parameters of the experiment `of`."
-            ),
-            "type": "integer",
-            "minimum": 1,
-            "default": None,
-        },
-        "of": {
-            "description": "Name of the experiment that `strongest` looks at.",
-            "type": "string",
-            "default": None,
-        },
+        "frequencies": _argument(
+            "array",
+            "The frequencies that are kept; the rest is set to zero.",
+            minItems=1,
+            uniqueItems=True,
+            items={"type": "integer", "minimum": 1},
+            default=None,
+        ),
+        "random": _argument(
+            "integer",
+            "Keep this number of frequencies, drawn at random for each run.",
+            minimum=1,
+            default=None,
+        ),
+        "strongest": _argument(
+            "integer",
+            "Keep this number of frequencies, those with the strongest final signals in the run of "
+            "the same seed and parameters of the experiment `of`.",
+            minimum=1,
+            default=None,
+        ),
+        "of": _argument(
+            "string", "Name of the experiment that `strongest` looks at.", default=None
+        ),
     },
     "freeze": {},
     "change": {
-        "step": {
-            "description": (
-                "The last step with the settings of `parameters`; up to this step, the run equals "
-                "one without `change`."
-            ),
-            "type": "integer",
-            "minimum": 0,
-        },
-        "over": {
-            "description": "Number of steps in which the settings change, linearly.",
-            "type": "integer",
-            "minimum": 1,
-            "default": 1,
-        },
-        "weight_decay": {
-            "description": "The later weight decay.",
-            "type": "number",
-            "minimum": 0,
-            "default": None,
-        },
-        "learning_rate": {
-            "description": "The later learning rate.",
-            "type": "number",
-            "minimum": 0,
-            "default": None,
-        },
+        "step": _argument(
+            "integer",
+            "The last step with the settings of `parameters`; up to this step, the run equals one "
+            "without `change`.",
+            minimum=0,
+        ),
+        "over": _argument(
+            "integer",
+            "Number of steps in which the settings change, linearly.",
+            minimum=1,
+            default=1,
+        ),
+        "weight_decay": _argument("number", "The later weight decay.", minimum=0, default=None),
+        "learning_rate": _argument("number", "The later learning rate.", minimum=0, default=None),
     },
     "clamp": {
-        "step": {
-            "description": "The last step without the constraint.",
-            "type": "integer",
-            "minimum": 0,
-        },
-        "factor": {
-            "description": (
-                "After each later step, all trained weights are multiplied by one number, so that "
-                "their norm is this multiple of their norm at `step`."
-            ),
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1.0,
-        },
+        "step": _argument("integer", "The last step without the constraint.", minimum=0),
+        "factor": _argument(
+            "number",
+            "After each later step, all trained weights are multiplied by one number, so that "
+            "their norm is this multiple of their norm at `step`.",
+            exclusiveMinimum=0,
+            default=1.0,
+        ),
     },
     "transfer": {
-        "of": {
-            "description": (
-                "Name of the experiment from whose last parameters, of the run of the same seed, "
-                "all parameters start; the optimiser starts anew."
-            ),
-            "type": "string",
-        }
+        "of": _argument(
+            "string",
+            "Name of the experiment from whose last parameters, of the run of the same seed, all "
+            "parameters start; the optimiser starts anew.",
+        )
     },
 }
 

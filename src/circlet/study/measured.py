@@ -21,6 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import structs
 
 from circlet import __version__, native
@@ -55,11 +56,6 @@ class Measured:
     timed: int  # number of runs that were timed together
     stacked: float  # seconds of a step of these runs
     evaluation: float  # seconds of measuring the metrics of one run
-
-    @classmethod
-    def of(cls, costs: dict[str, Any]) -> "Measured":
-        """Return the costs that JSON, which has no tuples, describes."""
-        return cls(**costs | {"embedding": tuple(costs["embedding"])})
 
     def step_seconds(self, runs: int) -> float:
         """Return the seconds of a step of some runs that advance together."""
@@ -129,8 +125,8 @@ _kept = functools.cache(_read)
 def known(point: "Point") -> Measured | None:
     """Return the cost of a run in PyTorch; None if it has not been measured."""
     try:
-        return Measured.of(_kept(_file(point))[_key(point)])
-    except (KeyError, TypeError):
+        return msgspec.convert(_kept(_file(point))[_key(point)], Measured)
+    except (KeyError, msgspec.ValidationError):
         return None
 
 

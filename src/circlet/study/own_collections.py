@@ -9,6 +9,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from circlet.config import schema
 from circlet.config.collection import Needs, Role
 from circlet.config.experiment import Logs
 from circlet.config.model import Config
@@ -26,7 +27,6 @@ from circlet.study.declarations import (
 from circlet.study.declared_systems import Systems
 from circlet.study.own_systems import (
     UNITS,
-    check_fits,
     check_outcomes,
     check_system,
     columns_of,
@@ -106,7 +106,7 @@ def _check_modules(collection: Collection) -> None:
         if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
             raise ConfigError(f'{path}: DATA must be a tuple of names, as in ("words.txt",)')
         for file in files:
-            if not (path.parent / file).is_file():
+            if not any(path.parent.glob(file)):
                 raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
         imported = sorted(
             n for n in fingerprint.imports(module) if n.startswith(collection.package)
@@ -119,11 +119,8 @@ def _check_intervention(name: str) -> None:
     path = path_of(interventions.module_of(name))
     for argument, declared_schema in interventions.INTERVENTIONS[name].items():
         if "default" in declared_schema:
-            check_fits(
-                f"{path}: ARGUMENTS: {argument}: default",
-                declared_schema["default"],
-                declared_schema,
-            )
+            where = f"{path}: ARGUMENTS: {argument}: default"
+            schema.check(declared_schema["default"], declared_schema, where)
 
 
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 from circlet.config import schema
 from circlet.config.experiment import Logs
-from circlet.config.schema import Schema
 from circlet.errors import ConfigError, did_you_mean
 from circlet.study import fingerprint, interventions, registry
 from circlet.study.declarations import (
@@ -69,9 +68,9 @@ def check_system(system: SystemSpec) -> None:
             raise ConfigError(f"{where}: parameters: {name} must be a Parameter")
         _check_name(f"{where}: parameters", name, RESERVED, "a column of runs")
         look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
-        check_fits(f"{where}: {name}: default", parameter.default, parameter.schema)
+        schema.check(parameter.default, parameter.schema, f"{where}: {name}: default")
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
-    check_fits(f"{where}: logs", schedules, schema.of(Logs))
+    schema.check(schedules, schema.of(Logs), f"{where}: logs")
     for name in FORMULAS:
         formula = getattr(system, name) or (lambda **_: 0)
         value = _value(where, name, formula, system)
@@ -145,8 +144,8 @@ def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
         look_up(f"{where}: {outcome.name}", "table", tables, [outcome.table])
         low, high = outcome.bounds
         threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
-        check_fits(f"{where}: {outcome.name}: threshold", outcome.threshold, threshold)
-        check_fits(f"{where}: {outcome.name}: where", outcome.where, {"type": "object"})
+        schema.check(outcome.threshold, threshold, f"{where}: {outcome.name}: threshold")
+        schema.check(outcome.where, {"type": "object"}, f"{where}: {outcome.name}: where")
         _check_column(f"{where}: {outcome.name}", outcome, system, tables)
 
 
@@ -203,14 +202,6 @@ def _check_functions(system: SystemSpec) -> None:
         raise ConfigError(
             f"{where}: embedding must be 'embedding', the name that initial() returns"
         )
-
-
-def check_fits(where: str, value: Any, allowed: Schema) -> None:
-    """Raise ConfigError unless a value fits a schema."""
-    try:
-        schema.check(value, allowed)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
 
 
 def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:

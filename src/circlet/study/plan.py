@@ -200,12 +200,6 @@ class Study:
         more = {"collections": self.folders, "checkpoints": self.checkpoints}
         return msgspec.json.encode(structs.replace(self.config, **more), order="sorted").decode()
 
-    def at(self, results: Path) -> "Study":
-        """Return the study with another folder of results."""
-        return replace(
-            self, config=structs.replace(self.config, results=str(results)), folder=results
-        )
-
     def staged(self, root: Path) -> "Study":
         """Return the study with its files in another folder; its config and keys stay."""
         return replace(self, root=root, folder=root)

@@ -179,14 +179,10 @@ class Point:
     @cached_property
     def blocks(self) -> list[Block]:
         """Its blocks, in the order of seeds."""
-        bounds = [*self._starts, self.every_seed.stop]
+        starts = first_seeds(self.every_seed, self.block_size, bool(self.settings.block))
+        bounds = [*starts, self.every_seed.stop]
         blocks = (Block(self, a, b - a) for a, b in itertools.pairwise(bounds))
         return [block for block in blocks if block.name not in self.missing]
-
-    @property
-    def n_blocks(self) -> int:
-        """Planned number of its blocks; approximate if the config does not set `block`."""
-        return -(-self.count // self.block_size)
 
     @property
     def last_block(self) -> str:
@@ -198,11 +194,6 @@ class Point:
     def block_size(self) -> int:
         """Largest number of seeds of a block: from the config, or else enough to be worth a job."""
         return self.settings.block or default_size(self.system, self.parameters)
-
-    @property
-    def _starts(self) -> list[int]:
-        """First seeds of its blocks."""
-        return first_seeds(self.every_seed, self.block_size, bool(self.settings.block))
 
     @property
     def every_seed(self) -> range:

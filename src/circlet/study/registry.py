@@ -1,26 +1,7 @@
 """Collections: folders about one subject, with its systems, tables, figures and claims.
 
 circlet ships some; a config names the user's, which may be anywhere on disk. All have the same
-layout, of which any part may be left out:
-
-``systems/NAME.py``, ``equations/NAME.py``
-    a system: its declaration, and the code that computes it (`circlet.systems`);
-``tables/NAME.py``, ``figures/NAME.py``
-    a table or a figure (`circlet.study.targets`);
-``plots/NAME.py``
-    a kind of figure that any experiment can have (`circlet.study.plots`);
-``interventions/NAME.py``
-    a transform of the initial state (`circlet.study.interventions`);
-``run_list.py``, ``explorer/``
-    columns of the explorer's list of runs (`circlet.sweeps.tables.explorer_runs`), and panels and
-    live sections of the explorer (`circlet.pages.explorer`);
-``claims.csv``
-    published values (`circlet.sweeps.tables.scorecard`); beside it ``frozen.csv``, verdicts of
-    circlet's frozen studies (`circlet.analysis.claims.explained`);
-``collection.yaml``
-    texts for the pages, the order of figures, and roles (`circlet.config.collection`);
-``commands/NAME.py``
-    further subcommands of ``python -m circlet``.
+layout, of which any part may be left out; docs/architecture.md has its table.
 
 A shipped collection uses the names of its files. Names in a user's collection ``mine`` begin with
 ``mine.``, so that they never clash with those of other collections. In Python all are modules below
@@ -222,8 +203,6 @@ def _check_parts(collection: Collection) -> None:
         stem = name.rpartition(".")[2]
         present, lacks = ("systems", "equations") if name in systems else ("equations", "systems")
         raise ConfigError(f"{folder}: {present}/{stem}.py is there, but {lacks}/{stem}.py is not")
-    if (folder / "pictures").is_dir():
-        raise ConfigError(f"collections: {folder}: pictures/ is called plots/ now; rename it")
     made = [collection.modules(kind) for kind in PARTS]
     if not any(made) and not any((folder / file).exists() for file in FILES):
         raise ConfigError(

@@ -20,7 +20,7 @@ inputs that it declares in literals:
     unit. The table is made only if the config lists it (`circlet.study.derived_metrics`), so a
     figure that reads the table declares ``CONFIG = ("derived_metrics",)``;
 ``DATA``
-    files beside the module whose content counts as its code;
+    files beside the module whose content counts as its code, or patterns with a ``*``;
 ``FROM_COLLECTIONS``
     inputs from the study's collections: files such as ``claims.csv``, modules, ``captions`` of
     figures with descriptions of systems, ``equations`` of systems, the tables that have

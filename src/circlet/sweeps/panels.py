@@ -133,6 +133,32 @@ def estimate_marks(outcomes: Iterable[Outcome], colour: Any) -> dict[str, Artist
     return {center(outcomes): line, "95 % interval": Patch(color=colour, alpha=0.2, lw=0)}
 
 
+def dots(
+    axes: Axes, x: np.ndarray, outcome: Outcome, runs: pd.DataFrame, **look: Any
+) -> np.ndarray:
+    """Draw a dot for each run, a triangle if it did not reach a milestone; returns the heights."""
+    y = runs["value"].fillna(runs["after"]).to_numpy(float)
+    if outcome.kind == "share":  # all dots are at 0 or 1
+        y = y + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+    reached = runs["value"].notna().to_numpy()
+    look = {"linewidths": 0, "rasterized": True} | look
+    axes.scatter(x[reached], y[reached], **look)
+    axes.scatter(x[~reached], y[~reached], marker="^", **look)
+    return y
+
+
+def intervals(
+    axes: Axes, x: Any, line: pd.DataFrame, parameter: Swept, y: np.ndarray, colour: Any
+) -> None:
+    """Draw the intervals of estimates, up to the highest dot (y) if they have no upper end."""
+    low, high = (line[end].to_numpy(float) for end in ("low", "high"))
+    high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
+    if parameter.is_words:
+        axes.vlines(x, low, high, color=colour, lw=1.5)
+    else:
+        axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
 def positions(parameter: Swept) -> np.ndarray:
     """Return the positions of a parameter's values along an axis."""
     n = len(parameter.values)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ran
+from conftest import ran, written
 from PIL import Image
 
 from circlet import cli
@@ -13,6 +13,7 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.storage import parquet
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 
@@ -156,7 +157,7 @@ def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):
 
 
 def test_a_run_that_is_not_done(trained, capsys):
-    elsewhere = trained.at(trained.results / "other")
+    elsewhere = planning.plan(written(trained) | {"results": str(trained.results / "other")})
     with pytest.raises(SystemExit):
         command(elsewhere, run_id(elsewhere))
     assert "is missing; run snakemake to make it" in capsys.readouterr().err

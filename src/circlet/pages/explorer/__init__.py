@@ -46,43 +46,7 @@ from circlet.study.plan import Study
 from circlet.study.registry import Collection
 from circlet.study.targets import Target
 
-DATA = (
-    "macros.html",
-    "page.html",
-    "style.css",
-    "main.js",
-    "address.js",
-    "answers.js",
-    "board.js",
-    "catalogue.js",
-    "charts.js",
-    "choosing.js",
-    "colours.js",
-    "controls.js",
-    "curves.js",
-    "draw.js",
-    "dropping.js",
-    "explore.js",
-    "files.js",
-    "geometry.js",
-    "grid.js",
-    "linking.js",
-    "live.js",
-    "moving.js",
-    "numbers.js",
-    "opening.js",
-    "own.js",
-    "panels.js",
-    "pictures.js",
-    "plane.js",
-    "reading.js",
-    "runs.js",
-    "scene.js",
-    "tour.js",
-    "words.js",
-    "vendored/parquet.js",
-    "vendored/plotly.js",
-)
+DATA = ("*.html", "*.css", "*.js", "vendored/*.js")
 OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "outcome_summary")
 FROM_COLLECTIONS = (
     "collection.yaml",
@@ -113,9 +77,8 @@ def _own(name: str) -> str:
 def _modules(study: Study) -> dict[str, str]:
     """Return the import map: data addresses of all modules, by name."""
     explorer_folder = Path(__file__).parent
-    shared = [name for name in DATA if name.endswith(".js") and "/" not in name]
-    shared.remove("main.js")
-    paths = {f"circlet/{name.removesuffix('.js')}": explorer_folder / name for name in shared}
+    paths = {f"circlet/{path.stem}": path for path in sorted(explorer_folder.glob("*.js"))}
+    del paths["circlet/main"]
     for c in study.collections:
         folder = (c.folder / "explorer").glob("*.js")
         paths |= {f"circlet/{c.name}/{path.stem}": path for path in sorted(folder)}

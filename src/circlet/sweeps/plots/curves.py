@@ -44,25 +44,14 @@ def _panel(
     for k, colour in enumerate(panels.colours(by)):
         group = runs[runs[by.name] == k] if by else runs
         places = _spread(sweep, group[x.name].to_numpy(), group["seed"].to_numpy())
-        reached = group["value"].notna().to_numpy()
-        dots = {"color": colour, "alpha": 0.35, "linewidths": 0, "s": 9, "rasterized": True}
-        y = group["value"].fillna(group["after"]).to_numpy(float)
-        if outcome.kind == "share":  # all dots are at 0 or 1
-            y = y + 0.05 * ((group["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
-        axes.scatter(places[reached], y[reached], **dots)
-        axes.scatter(places[~reached], y[~reached], marker="^", **dots)
+        y = panels.dots(axes, places, outcome, group, color=colour, alpha=0.35, s=9)
         line = (rows[rows[by.name] == k] if by else rows).sort_values(x.name)
         line = line[line["estimate"].notna()]
         at = panels.positions(x)[line[x.name]]
         style = "none" if x.is_words else "-"
         label = by.texts[k] if by else None
         axes.plot(at, line["estimate"], color=colour, ls=style, marker="o", ms=4, label=label)
-        low, high = (line[end].to_numpy(float) for end in ("low", "high"))
-        high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
-        if x.is_words:
-            axes.vlines(at, low, high, color=colour, lw=1.5)
-        else:
-            axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+        panels.intervals(axes, at, line, x, y, colour)
     if outcome.bounds[1] == 1:
         axes.set_ylim(-0.06, 1.06)
     if outcome.kind == "time" and (runs["value"].max() or 0) > 30 * max(runs["value"].min(), 1):

@@ -93,11 +93,6 @@ def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
     )
 
 
-def _threshold(outcome: Outcome) -> float | None:
-    """Return the value at which a line is drawn; None if there is none."""
-    return 0.5 if outcome.threshold is None and outcome.kind == "share" else outcome.threshold
-
-
 def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
     """Draw dashed lines where cells cross a threshold; return whether there are any."""
     lines = _borders(cells, threshold)
@@ -121,7 +116,9 @@ def _band(
     x, y = sweep.at("x"), sweep.at("y")
     placed = rows.assign(_x=rows[x.name] if x else 0, _y=rows[y.name] if y else 0)
     size = {"index": range(len(y.values) if y else 1), "columns": range(len(x.values) if x else 1)}
-    norm, threshold = _shades(outcome, placed, dense), _threshold(outcome)
+    norm, threshold = _shades(outcome, placed, dense), outcome.threshold
+    if threshold is None and outcome.kind == "share":
+        threshold = 0.5
     heading = panels.wrapped(_heading(outcome, placed, column), figure.get_figwidth() - 1)
     width = figure.get_figwidth() / grid.shape[1] - 0.5
     marks: dict[str, Artist] = {}

@@ -7,7 +7,6 @@ list held fixed.
 
 import textwrap
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -32,23 +31,12 @@ def _panel(
     axes: Axes, outcome: Outcome, parameter: Swept, runs: pd.DataFrame, line: pd.DataFrame
 ) -> None:
     where = panels.positions(parameter)[runs[parameter.name]]
-    reached = runs["value"].notna().to_numpy()
-    y = runs["value"].fillna(runs["after"]).to_numpy(float)
-    if outcome.kind == "share":
-        y = y + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
-    dots = {"color": style.GREY, "alpha": 0.4, "linewidths": 0, "s": 8, "rasterized": True}
-    axes.scatter(where[reached], y[reached], **dots)
-    axes.scatter(where[~reached], y[~reached], marker="^", **dots)
+    y = panels.dots(axes, where, outcome, runs, color=style.GREY, alpha=0.4, s=8)
     line = line[line["estimate"].notna()].sort_values("bin")
     x = line["bin"] if parameter.is_words else line["x"]
-    low, high = (line[end].to_numpy(float) for end in ("low", "high"))
-    high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
     dashes = "none" if parameter.is_words else "-"
     axes.errorbar(x, line["estimate"], color=style.BLUE, marker="o", ms=4, ls=dashes)
-    if parameter.is_words:
-        axes.vlines(x, low, high, color=style.BLUE, lw=1.5)
-    else:
-        axes.fill_between(x, low, high, color=style.BLUE, alpha=0.2, linewidth=0)
+    panels.intervals(axes, x, line, parameter, y, style.BLUE)
     if outcome.bounds[1] == 1:
         axes.set_ylim(-0.06, 1.06)
 
