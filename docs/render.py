@@ -72,6 +72,7 @@ PICTURES = {
     "progress_measures": "findings",
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",
+    "delays_by_decay": "delays",
 }
 
 
