@@ -96,7 +96,8 @@ class Chance(NamedTuple):
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
             f"were true, we would expect at most {self.expected:.1f}; if the tests were also "
-            f"independent, {self.disagree} or more would have a probability of at most {self.p:.2g}."
+            f"independent, {self.disagree} or more would have a probability of at most "
+            f"{self.p:.2g}."
         )
 
 
