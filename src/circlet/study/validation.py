@@ -4,9 +4,6 @@
 that the system declares, and lists in place of ranges.
 """
 
-import functools
-import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +14,7 @@ from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
 from circlet.config.schema import Schema
 from circlet.errors import ConfigError, unknown
 from circlet.study import limits
+from circlet.study.allowed_values import check_list, check_values, is_finite
 from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
     IN_TRAINING,
@@ -41,7 +39,7 @@ def typed(value: Any, declared: Schema) -> Any:
     if isinstance(value, list):
         return [typed(v, declared.get("items", declared)) for v in value]
     kind = declared.get("type")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not is_finite(value):
         return value  # as it is, for the schema to refuse
     if kind == "number":
         return float(value) + 0.0  # -0.0 is 0.0
@@ -118,7 +116,7 @@ def listed(experiment: Experiment) -> set[str]:
 def check_experiment(where: str, experiment: Experiment, systems: Systems) -> None:
     """Apply all rules about one resolved experiment by itself."""
     system = systems[experiment.system]
-    _check_values(f"{where}.parameters", system.schemas, experiment.parameters)
+    check_values(f"{where}.parameters", system.schemas, experiment.parameters)
     _check_swept(where, experiment, system)
     _check_steps(where, experiment, system)
     _check_compared(where, experiment, system)
@@ -130,11 +128,11 @@ def check_experiment(where: str, experiment: Experiment, systems: Systems) -> No
 def _check_swept(where: str, experiment: Experiment, system: SystemSpec) -> None:
     schemas = system.schemas | ARITHMETIC
     for name, values in experiment.grid.items():
-        _check_list(f"{where}.sweep", schemas, name, values)
+        check_list(f"{where}.sweep", schemas, name, values)
     source = "sweep" if experiment.sample else "cases"
     for case in experiment.listed_cases:
         for name, value in case.items():
-            _check_list(f"{where}.{source}", schemas, name, [value])
+            check_list(f"{where}.{source}", schemas, name, [value])
     if duplicates := experiment.swept & set(experiment.parameters):
         raise ConfigError(f"{where}: {min(duplicates)!r} is both a parameter and swept")
     for case in experiment.listed_cases:
@@ -153,7 +151,7 @@ def _check_steps(where: str, experiment: Experiment, system: SystemSpec) -> None
 
 def _check_compared(where: str, experiment: Experiment, system: SystemSpec) -> None:
     for name, pair in experiment.compare.items():
-        _check_list(f"{where}.compare", _differing(experiment, system), name, pair)
+        check_list(f"{where}.compare", _differing(experiment, system), name, pair)
         if pair[0] == pair[1]:
             raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
         for value in pair:
@@ -215,7 +213,7 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
         if more.count < seeds.count:
             raise ConfigError(f"{location}.count: must be at least the count of all, {seeds.count}")
         for name, value in more.where.items():
-            _check_list(f"{location}.where", system.schemas | ARITHMETIC, name, [value])
+            check_list(f"{location}.where", system.schemas | ARITHMETIC, name, [value])
             _check_has(f"{location}.where.{name}", experiment, system, name, value)
     last = seeds.first + max([seeds.count, *counts.values()]) - 1
     if last > INT32_MAX:
@@ -269,7 +267,7 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
         values = value if is_list_of_values(name, argument, value) else [value]
         if not values:
             raise ConfigError(f"{where}.{argument}: is empty")
-        _check_list(where, schemas, argument, values)
+        check_list(where, schemas, argument, values)
     required = [key for key, declared in schemas.items() if "default" not in declared]
     if missing := [key for key in required if key not in arguments]:
         raise ConfigError(f"{where}: needs {', '.join(missing)}")
@@ -280,40 +278,6 @@ def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> Non
             raise ConfigError(f"{where}: needs one of frequencies, random, strongest")
         if ("of" in arguments) != ("strongest" in arguments):
             raise ConfigError(f"{where}: strongest and of must both be given, or neither")
-
-
-def _check_list(where: str, schemas: Mapping[str, Schema], name: str, values: list[Any]) -> None:
-    """Check that a parameter may have each of these values."""
-    is_valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
-    for value in values:
-        if not (is_valid and is_valid(value) and _is_finite(value)):
-            _check_values(where, schemas, {name: value})  # says what is wrong
-
-
-def _check_values(where: str, schemas: Mapping[str, Schema], values: Mapping[str, Any]) -> None:
-    properties = {name: _bounded(declared) for name, declared in schemas.items()}
-    whole = {"type": "object", "additionalProperties": False, "properties": properties}
-    schema.check(values, whole, where)
-    for name, value in values.items():
-        if not _is_finite(value):
-            raise ConfigError(f"{where}.{name}: {schema.shown(value)} must be finite")
-
-
-def _bounded(declared: Schema) -> Schema:
-    """Return a parameter's schema, with integers limited to those that fit a table's column."""
-    if declared.get("type") == "integer":
-        return {"maximum": INT32_MAX} | declared
-    return declared | ({"items": _bounded(declared["items"])} if "items" in declared else {})
-
-
-@functools.cache
-def _validator(text: str) -> Any:
-    return schema.validator(json.loads(text)).is_valid
-
-
-def _is_finite(value: Any) -> bool:
-    """Return whether a value is not inf, NaN or an integer that is too large for a float."""
-    return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
 def check_point(where: str, point: Point) -> None:
