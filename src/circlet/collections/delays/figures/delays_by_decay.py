@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from circlet.plotting import panels, style
 from circlet.storage import parquet
@@ -32,6 +33,9 @@ def draw(study: Study) -> Figure:
         p = own["p"].value_counts().index[0]
         _panel(panel, own[own["p"] == p], fits[(fits["system"] == system) & (fits["p"] == p)])
         panel.set(title=f"{system}, p = {p}", xlabel="weight decay", xscale="log", yscale="log")
+        panel.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        panel.xaxis.set_major_formatter("{x:g}")
+        panel.xaxis.set_minor_formatter(NullFormatter())
     axes[0].set(ylabel="steps")
     return figure
 
