@@ -19,6 +19,7 @@ import numpy as np
 import plain
 import pytest
 import torch
+from browsing import browser, empty_explorer, page, page_of, screenshot, visit  # noqa: F401
 from msgspec import structs
 
 from circlet import build
@@ -371,80 +372,6 @@ def project(finished, tmp_path):
 def empty_project(tmp_path):
     """A private copy of the project without results."""
     return project_copy(tmp_path / "project")
-
-
-CHROMIUM = "/usr/bin/chromium"
-SCREENSHOTS = ROOT / "tests/screenshots"
-SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a file; any error, console message or request of its page fails the test."""
-    opened, wrong = [], []
-
-    def visit(path, fragment="", size="desktop", scheme="light", expected=None):
-        page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
-        page.emulate_media(color_scheme=scheme)
-        page.set_default_timeout(60_000)
-        opened.append(page)
-        address = path.as_uri()
-        beside = f"{path.parent.as_uri()}/figures/"  # reports check whether these files exist
-        own = (address, beside, "data:", "blob:")
-        known = expected or "\0"  # message that its console may show
-        page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
-        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
-        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
-        page.goto(address + fragment)
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert not wrong
-
-
-@pytest.fixture
-def page_of(visit, finished):
-    """Open the smoke study's explorer at a fragment, and wait until it is set up."""
-
-    def page_of(fragment="", **options):
-        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
-        page.wait_for_function("document.documentElement.dataset.ready")
-        return page
-
-    return page_of
-
-
-def serious(page):
-    """Return serious and critical accessibility problems of a page, found by axe."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    found = axe.Axe().run(page).response["violations"]
-    return [v for v in found if v["impact"] in ("serious", "critical")]
-
-
-@pytest.fixture
-def screenshot():
-    """Save a picture of a whole page for inspection."""
-
-    def screenshot(page, name):
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-    return screenshot
 
 
 @pytest.fixture

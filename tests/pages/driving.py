@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT
+from conftest import ROOT, run_blocks
 
 from circlet import build
 from circlet.config import reading
 from circlet.storage import parquet
 from circlet.study import planning, targets
-from circlet.training import job
 
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = "decay_scan/p17_d2_wd1/s00003"
@@ -69,9 +68,7 @@ def table(name, finished):
 
 def explorer_of(settings, folder, forged=None):
     """Run a study and make its explorer; ``forged`` may edit the files of each target."""
-    study = planning.plan(settings | {"results": str(folder)})
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    study = run_blocks(planning.plan(settings | {"results": str(folder)}))
     page = targets.explorer(study)
     wanted = {path for target in targets.with_dependencies(page) for path in target.outputs}
     for target in targets.ordered(study):

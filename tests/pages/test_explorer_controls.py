@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import serious
+from browsing import serious
 from driving import (
     CIRCLES,
     NETWORK,
@@ -107,26 +107,6 @@ def test_saving_a_curve_keeps_what_is_enlarged(page_of):
     assert shown()[0] != enlarged
 
 
-def test_a_link_shows_the_same_view(page_of):
-    page = page_of(at(CIRCLES, 40))
-    page.select_option("#plane", "2")
-    page.select_option("#lines", "successive")
-    page.check("#log")
-    page.locator("#step-slider").press("ArrowLeft")
-    settled(page)
-    fragment = "#" + page.url.split("#")[1]
-    assert CIRCLES in fragment
-    other = page_of(fragment)
-    settled(other)
-    assert step_now(other) == step_now(page)
-    for panel in ("embedding", "sums"):
-        assert picture(other, panel) == picture(page, panel)
-    assert other.is_checked("#log")
-    other.evaluate("fragment => { location.hash = fragment }", at(NETWORK, 7))
-    other.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
-    assert step_now(other) == 7
-
-
 def test_the_browsers_back_goes_to_the_run_before(page_of):
     page = page_of(at(NETWORK, 7))
     settled(page)
@@ -174,3 +154,46 @@ def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
     screenshot(page, f"explorer_{system}_{size}_{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not (found := serious(page)), json.dumps(found, indent=1)
+
+
+CONTROLS = ("plane", "x", "y", "lines", "method")
+BOXES = ("numbers", "fit", "log")
+
+
+def controls(page):
+    return {name: page.input_value(f"#{name}") for name in CONTROLS} | {
+        name: page.is_checked(f"#{name}") for name in BOXES
+    }
+
+
+def test_the_address_names_every_control(page_of):
+    page = page_of(at(CIRCLES, 40))
+    page.select_option("#plane", "0")
+    page.select_option("#x", index=1)
+    page.select_option("#y", index=0)
+    page.select_option("#lines", "none")
+    page.select_option("#method", "least_squares")
+    page.uncheck("#numbers")
+    page.check("#fit")
+    page.check("#log")
+    settled(page)
+    chosen, shown = controls(page), picture(page, "embedding")
+    again = page_of(page.url[page.url.index("#") :])
+    settled(again)
+    assert controls(again) == chosen
+    assert picture(again, "embedding") == shown
+    usual = page_of(at(CIRCLES, 40))
+    settled(usual)
+    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
+
+
+def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
+    page = page_of(at(TRANSFORMER))
+    assert page.is_checked("#fit")
+    page.uncheck("#fit")
+    settled(page)
+    again = page_of(page.url[page.url.index("#") :])
+    settled(again)
+    assert not again.is_checked("#fit")
+    again.check("#run-list tr:nth-child(1) input")
+    assert not again.is_checked("#fit")

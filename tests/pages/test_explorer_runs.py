@@ -143,14 +143,6 @@ def test_at_the_ends_steps_stop(page_of):
     assert step_now(page) == block_of(NETWORK)[0].point.steps
 
 
-def test_keys_in_fields_are_for_the_fields(page_of):
-    page = page_of(at(NETWORK, 0))
-    page.locator("#particles-step_size").focus()
-    page.keyboard.press(".")
-    page.keyboard.press("k")
-    assert (step_now(page), page.inner_text("#play")) == (0, "Play")
-
-
 def test_colours_follow_the_page(page_of):
     page = page_of(at(NETWORK, 0))
     settled(page)
@@ -222,20 +214,3 @@ def test_a_link_followed_just_before_the_page_rests_is_not_lost(page_of, finishe
     page.wait_for_selector(f"#run-list input[value='{other}']:checked")
     settled(page)
     assert other.rsplit("/", 1)[1] in page.evaluate("location.hash")
-
-
-def test_survivors_and_heads_can_be_filtered(page_of, finished):
-    runs = table("explorer_runs", finished)
-    for name in ("decay_circles", "heads"):
-        own = runs[runs["experiment"] == name]
-        page = page_of(at(own["run_id"].iloc[0]))
-        for outcome, count in own["outcome"].value_counts().items():
-            page.select_option("#filter", outcome)
-            assert page.locator("#run-list input").count() == count
-    survival = table("survival", finished).query("experiment == 'decay_circles' and survived")
-    counts = survival.groupby("run_id").size()
-    for run_id, outcome in runs[runs["experiment"] == "decay_circles"][
-        ["run_id", "outcome"]
-    ].values:
-        n = counts.get(run_id, 0)
-        assert outcome == f"{n} survivor{'' if n == 1 else 's'}"

@@ -1,12 +1,10 @@
 """The explorer in a real Chromium: what it tells a reader who is new to the subject."""
 
-import http.server
 import re
-import threading
 
 import numpy as np
 import pytest
-from conftest import serious
+from browsing import serious
 from driving import CIRCLES, NETWORK, at, finished_block_of, settled, step_now, table
 
 pytestmark = pytest.mark.browser
@@ -38,6 +36,7 @@ def test_it_opens_with_what_is_learned_on_a_run_that_moves(page_of, finished):
     assert "remainder" in page.inner_text("#terms dl")
     page.click("#embedding .help summary")
     assert "places each number" in page.inner_text("#embedding .help p")
+    assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
     assert not serious(page)
 
 
@@ -87,12 +86,6 @@ def test_what_is_played_comes_into_view(page_of):
     assert page.evaluate(top) < 0.5
 
 
-def test_a_step_is_said_in_a_sentence(page_of):
-    page = page_of(at(NETWORK, 0))
-    settled(page)
-    assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
-
-
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
     page = page_of(at(NETWORK, 7))
     settled(page)
@@ -135,49 +128,6 @@ def test_a_button_starts_a_live_network(page_of):
     assert page.inner_text("#network-run") == "Pause"
     page.click("#network-run")
     assert page.locator("#network-losses-picture svg > g > path").count() >= 2
-
-
-def test_the_first_picture_does_not_wait_for_the_rest_of_the_file(browser, finished):
-    """The server sends only the data of the first stop until the picture is there."""
-    content = (finished.folder / "results/smoke/explorer.html").read_bytes()
-    cut = content.index(b'id="plotly"')
-    assert cut < len(content) / 2
-    go_on = threading.Event()
-
-    class Slow(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content[:cut])
-            self.wfile.flush()
-            go_on.wait(120)
-            self.wfile.write(content[cut:])
-
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    page = browser.new_page()
-    try:
-        page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
-        page.wait_for_selector("#embedding-picture svg > g + g text", timeout=60_000)
-        page.click("#run-list tr.training:has(input:not(:checked))")
-        page.wait_for_function("document.getElementById('waiting').textContent")
-        assert page.evaluate("document.readyState") == "loading"
-        go_on.set()
-        page.wait_for_function("!document.getElementById('waiting').textContent")
-        page.wait_for_selector("#losses-picture .js-plotly-plot", timeout=60_000)
-        chosen = page.input_value("#run-list input:checked")
-        settled(page)
-        assert f"run={chosen}&" in page.url
-    finally:
-        go_on.set()
-        page.close()
-        server.shutdown()
-        server.server_close()
 
 
 TOUCH = """() => {

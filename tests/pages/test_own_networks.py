@@ -5,13 +5,12 @@ import shutil
 
 import pandas as pd
 import pytest
-from conftest import ROOT, experiment, serious
+from browsing import serious
+from conftest import ROOT, experiment, make_all, run_blocks
 from driving import choices, settled
 
-from circlet import build
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
-from circlet.training import job
 
 PANELS = {
     "letters": ["embedding", "losses"],
@@ -49,11 +48,8 @@ EXPERIMENTS = {
 def made(folder, experiments, collection=ROOT / "tests/networks"):
     """Make and return a study of these networks, with its pages."""
     settings = {"results": str(folder), "collections": [str(collection)]}
-    study = planning.plan(settings | {"experiments": experiments})
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    study = run_blocks(planning.plan(settings | {"experiments": experiments}))
+    make_all(study)
     return study
 
 

@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import ROOT, experiment, serious
+from browsing import serious
+from conftest import ROOT, experiment
 from driving import (
     NETWORK,
     PARTICLES,

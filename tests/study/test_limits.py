@@ -133,6 +133,10 @@ def nested(levels):
 
 
 DOCUMENTS = {
+    "no YAML": ("a: [1", "not YAML: while parsing"),
+    "a list": ("- 1\n- 2\n", "c.yaml: "),
+    "nothing": ("", "c.yaml: "),
+    "no month": ("results: 2024-13-45\n", "month must be in"),
     "500 levels": (f"results: {nested(500)}", "is nested too deeply"),
     "an alias in itself": ("results: &a [*a]", "not YAML: found unconstructable recursive node"),
     "a key merged into itself": ("a: &a {<<: *a}", "unknown key 'a'"),
