@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from conftest import config, experiment, flipped
+from conftest import config, experiment, flipped, run_blocks
 from test_workflow import STUDY
 
 from circlet import build, cli
@@ -58,8 +58,7 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
 
 
 def test_a_whole_study_is_not_marked(half_done):
-    for block in half_done.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(half_done)
     assert not partial(half_done).missing
     runs = next(p for p in targets.tables(partial(half_done)) if p.name == "runs")
     assert "missing_blocks" not in runs.footer
