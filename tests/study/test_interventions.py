@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, config, experiment, run_blocks
+from conftest import ROOT, config, experiment, refused, run_blocks
 
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
@@ -180,10 +180,7 @@ def strongest(of):
     ],
 )
 def test_bad_interventions_are_one_line(tmp_path, acts, message):
-    with pytest.raises(ConfigError) as caught:
-        study(tmp_path, e=small(interventions=acts))
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in refused(lambda: study(tmp_path, e=small(interventions=acts)))
 
 
 @pytest.mark.parametrize(
@@ -325,9 +322,7 @@ def test_an_intervention_of_a_user(tmp_path):
     ],
 )
 def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path, arguments, said):
-    with pytest.raises(ConfigError) as caught:
-        mixed(tmp_path, **arguments)
-    assert said in str(caught.value)
+    assert said in refused(lambda: mixed(tmp_path, **arguments))
 
 
 def test_an_intervention_must_keep_the_arrays(tmp_path):

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from conftest import config, config_of
-from test_registry import having, less, said_by
+from conftest import config, config_of, refused
+from test_registry import having, less
 
 from circlet.analysis import claims
 from circlet.storage import schema
@@ -158,7 +158,7 @@ LOOKED_UP = {
 def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
     change, expected = LOOKED_UP[case]
     folders = change(mine)
-    assert expected in said_by(lambda: planning.plan(config_of(*folders)))
+    assert expected in refused(lambda: planning.plan(config_of(*folders)))
 
 
 def test_what_a_plan_knows_of_the_table_of_runs_is_there():
@@ -204,4 +204,4 @@ def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
     file.write_text(text.replace("import Log,", "import Log, Parameter,"))
     study = config_of(mine)
     study["experiments"]["e"] |= {"parameters": {"kind": value}}
-    assert said in said_by(lambda: planning.plan(study))
+    assert said in refused(lambda: planning.plan(study))

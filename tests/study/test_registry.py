@@ -6,11 +6,9 @@ import shutil
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, config_of, make_all, run_blocks
+from conftest import config, config_of, make_all, refused, run_blocks
 from test_targets import as_its_job_sees_it
 
-from circlet.cli import main
-from circlet.errors import ConfigError
 from circlet.study import fingerprint, planning, targets
 
 SPEC = "from circlet.systems.spec import SystemSpec\n"
@@ -97,18 +95,11 @@ WRONG = {
 }  # fmt: skip
 
 
-def said_by(make):
-    with pytest.raises(ConfigError) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_no_collection_is_one_line(mine, case):
     change, expected = WRONG[case]
     folders = change(mine)
-    assert expected in said_by(lambda: planning.plan(config_of(*folders)))
+    assert expected in refused(lambda: planning.plan(config_of(*folders)))
 
 
 @pytest.mark.parametrize(("given", "expected"), [
@@ -116,7 +107,7 @@ def test_what_is_no_collection_is_one_line(mine, case):
     (["x" * 2000], "has 2000 characters"), (["x"] * 101, "has 101 entries"),
 ])  # fmt: skip
 def test_collections_are_a_list_of_folders(given, expected):
-    assert expected in said_by(lambda: planning.plan(config() | {"collections": given}))
+    assert expected in refused(lambda: planning.plan(config() | {"collections": given}))
 
 
 CONTRADICTIONS = {
@@ -148,7 +139,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("case", CONTRADICTIONS)
-def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
+def test_what_cannot_be_made_is_refused_before_anything_is(mine, error_of, case):
     edits, expected = CONTRADICTIONS[case]
     shutil.copy(mine / "tables/distances.py", mine / "tables/copies.py")
     for file, (old, new) in edits.items():
@@ -157,11 +148,9 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
             new if isinstance(new, bytes) else text.replace(old, new).encode()
         )
     study = config_of(mine)
-    assert expected in said_by(lambda: targets.ordered(planning.plan(study)))
+    assert expected in refused(lambda: targets.ordered(planning.plan(study)))
     folder = study.pop("collections")
-    with pytest.raises(SystemExit):
-        main(["plan", "--study", json.dumps(study), "--collections", *folder])
-    assert expected in capsys.readouterr().err
+    assert expected in error_of("plan", "--study", json.dumps(study), "--collections", *folder)
 
 
 @pytest.mark.parametrize(("changes", "expected"), [
@@ -175,13 +164,13 @@ def test_what_cannot_be_made_is_refused_before_anything_is(mine, capsys, case):
 def test_its_systems_and_roles_are_checked_as_those_of_circlet(mine, changes, expected):
     study = config_of(mine)
     study["experiments"]["e"] |= {"sweep": {}} | changes
-    assert expected in said_by(lambda: planning.plan(study))
+    assert expected in refused(lambda: planning.plan(study))
 
 
 def test_without_its_folder_it_is_unknown(mine):
     study = config_of(mine)
     planning.plan(study)
-    assert "no system 'mine.drift'" in said_by(lambda: planning.plan(study | {"collections": []}))
+    assert "no system 'mine.drift'" in refused(lambda: planning.plan(study | {"collections": []}))
 
 
 def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
@@ -293,4 +282,4 @@ def test_equations_may_be_those_of_another_system(mine):
     assert planning.plan(study).points
     (mine / "walk.py").write_text("")
     fingerprint.forget()
-    assert "equations/drift.py: does not define data()" in said_by(lambda: planning.plan(study))
+    assert "equations/drift.py: does not define data()" in refused(lambda: planning.plan(study))

@@ -15,8 +15,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import MINE, ROOT, config, config_of, edit, experiment, project_copy, project_files
+from conftest import MINE, ROOT, config, config_of, experiment
 from packaging.requirements import Requirement
+from projects import edit, project_copy, project_files
 
 import circlet
 from circlet import native

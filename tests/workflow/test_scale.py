@@ -6,7 +6,8 @@ import sys
 
 import pytest
 import yaml
-from conftest import children_seconds, config, experiment, start_seconds
+from conftest import config, experiment
+from projects import children_seconds, start_seconds
 
 from circlet import native
 from circlet.storage import parquet

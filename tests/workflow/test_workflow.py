@@ -11,18 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import (
-    MINE,
-    ROOT,
-    SYSTEMS,
-    children_seconds,
-    config,
-    config_of,
-    experiment,
-    finish,
-    start_seconds,
-)
+from conftest import MINE, ROOT, SYSTEMS, config, config_of, experiment
 from matplotlib.testing.compare import compare_images
+from projects import children_seconds, finish, start_seconds
 
 from circlet.config.model import experiment_of
 from circlet.storage import parquet

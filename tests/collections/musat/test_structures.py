@@ -31,8 +31,8 @@ STREAM = np.random.default_rng(0)
 EMBEDDINGS = {
     **{f"random {p}, {d}": STREAM.normal(size=(p, d)) for p, d in ((7, 2), (6, 3), (11, 2))},
     **{f"grid {columns}": grid(17, columns) for columns in (3, 4, 5, 6)},
-    # Some sums are equally far from several others.
-    "square": np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]),
+    # Some sums are equally far from several others: the first of these counts.
+    "whole numbers": np.random.default_rng(0).integers(0, 3, (7, 2)).astype(float),
 }
 
 
