@@ -56,15 +56,22 @@ def visit(browser):
 
 
 @pytest.fixture
-def page_of(visit, finished):
-    """Open the smoke study's explorer at a fragment, and wait until it is set up."""
+def explore(visit):
+    """Open an explorer, and wait until it is set up."""
 
-    def page_of(fragment="", **options):
-        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
+    def explore(path, fragment="", **options):
+        page = visit(path, fragment, **options)
         page.wait_for_function("document.documentElement.dataset.ready")
         return page
 
-    return page_of
+    return explore
+
+
+@pytest.fixture
+def page_of(explore, finished):
+    """Open the smoke study's explorer at a fragment."""
+    path = finished.folder / "results/smoke/explorer.html"
+    return lambda fragment="", **options: explore(path, fragment, **options)
 
 
 def serious(page):
@@ -99,11 +106,9 @@ def empty_explorer(tmp_path_factory):
 
 
 @pytest.fixture
-def page(visit, empty_explorer):
+def page(explore, empty_explorer):
     """The opened explorer of a study without results."""
-    opened = visit(empty_explorer)
-    opened.wait_for_function("document.documentElement.dataset.ready")
-    return opened
+    return explore(empty_explorer)
 
 
 def file_of(page, panel, kind):

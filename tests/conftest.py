@@ -8,12 +8,11 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import golden as stored_values
 import numpy as np
 import plain
 import pytest
 import torch
-from browsing import browser, empty_explorer, page, page_of, screenshot, visit  # noqa: F401
+from browsing import browser, empty_explorer, explore, page, page_of, screenshot, visit  # noqa: F401
 from msgspec import structs
 from projects import ROOT, empty_project, finished, project  # noqa: F401
 
@@ -193,27 +192,3 @@ def plain_run(point, seed, steps):
         losses.append(run.loss())
         run.step(number)
     return losses, run.network
-
-
-@pytest.fixture
-def golden():
-    """Compare values with those stored for a system; rounding is far below 1e-4 in 50 steps."""
-
-    def compare(name, found):
-        stored = json.loads(stored_values.path_of(name).read_text())
-        code = stored.pop("code")
-        assert found["version"] == stored["version"], "new version: run `python tests/golden.py`"
-        assert found.keys() == stored.keys()
-        for key in found:
-            np.testing.assert_allclose(
-                found[key],
-                stored[key],
-                atol=1e-4,
-                err_msg=f"{key} changed: raise the version in the system's file",
-            )
-        assert stored_values.code_of(name) == code, (
-            "other code, but the same values: run `python tests/golden.py`, and commit what it "
-            "writes; if more than rounding changed, raise the version in the system's file"
-        )
-
-    return compare

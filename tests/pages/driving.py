@@ -86,9 +86,10 @@ def at(run_id, step=None, **others):
 
 
 def settled(page):
-    """Wait until regions and charts are drawn and the address shows the state of the page."""
+    """Return a page when regions and charts are drawn and the address shows its state."""
     page.evaluate("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))")
     page.wait_for_selector("#explore[data-rests]")
+    return page
 
 
 def step_now(page):

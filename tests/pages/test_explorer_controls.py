@@ -22,8 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_controls_change_the_pictures(page_of):
-    page = page_of(at(NETWORK, 50))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 50)))
 
     def changes(panel, act, back):
         before = picture(page, panel)
@@ -48,8 +47,7 @@ def test_controls_change_the_pictures(page_of):
     assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
     assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
     assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     assert page.input_value("#lines") == "neighbours"
     assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
     before = picture(page, "ode")
@@ -63,8 +61,7 @@ def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")
     for i, panel in enumerate(PANELS[run_id]):
         if i % 3 == 0:  # Chromium asks for permission after ten downloads of a page
-            page = page_of(at(run_id), scheme="dark")
-            settled(page)
+            page = settled(page_of(at(run_id), scheme="dark"))
         svg, name = download(page, panel, "svg")
         assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
@@ -81,8 +78,7 @@ def test_every_panel_can_be_saved(page_of, run_id):
 
 
 def test_saving_a_curve_keeps_what_is_enlarged(page_of):
-    page = page_of(at(CIRCLES, 0), scheme="dark")
-    settled(page)
+    page = settled(page_of(at(CIRCLES, 0), scheme="dark"))
 
     def shown():
         axis = "document.querySelector('#signals-picture .js-plotly-plot').layout.xaxis"
@@ -108,8 +104,7 @@ def test_saving_a_curve_keeps_what_is_enlarged(page_of):
 
 
 def test_the_browsers_back_goes_to_the_run_before(page_of):
-    page = page_of(at(NETWORK, 7))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 7)))
     start = page.url
     other = page.locator("#run-list input:not(:checked)").first
     run_id = other.get_attribute("value")
@@ -137,8 +132,7 @@ def test_the_browsers_back_goes_to_the_run_before(page_of):
     ],
 )
 def test_bad_links_do_no_harm(page_of, fragment):
-    page = page_of(fragment)
-    settled(page)
+    page = settled(page_of(fragment))
     assert page.locator("#run-list input:checked").count() == 1
     assert page.is_visible("#embedding-picture")
     unknown = "nothing" in fragment or "%22" in fragment
@@ -148,8 +142,7 @@ def test_bad_links_do_no_harm(page_of, fragment):
 @pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
 def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
-    page = page_of(at(run_id), size=size, scheme=scheme)
-    settled(page)
+    page = settled(page_of(at(run_id), size=size, scheme=scheme))
     system = block_of(run_id)[0].point.system.name
     screenshot(page, f"explorer_{system}_{size}_{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -178,12 +171,10 @@ def test_the_address_names_every_control(page_of):
     page.check("#log")
     settled(page)
     chosen, shown = controls(page), picture(page, "embedding")
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
+    again = settled(page_of(page.url[page.url.index("#") :]))
     assert controls(again) == chosen
     assert picture(again, "embedding") == shown
-    usual = page_of(at(CIRCLES, 40))
-    settled(usual)
+    usual = settled(page_of(at(CIRCLES, 40)))
     assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
 
 
@@ -192,8 +183,7 @@ def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
     assert page.is_checked("#fit")
     page.uncheck("#fit")
     settled(page)
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
+    again = settled(page_of(page.url[page.url.index("#") :]))
     assert not again.is_checked("#fit")
     again.check("#run-list tr:nth-child(1) input")
     assert not again.is_checked("#fit")

@@ -35,11 +35,9 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture
-def page_at(visit, study):
+def page_at(explore, study):
     def page_at(run_id, step):
-        page = visit(study.results / "explorer.html", at(run_id, step))
-        page.wait_for_function("document.documentElement.dataset.ready")
-        settled(page)
+        page = settled(explore(study.results / "explorer.html", at(run_id, step)))
         return page
 
     return page_at

@@ -179,8 +179,7 @@ def test_regions_lie_under_their_classes(page_of, finished, dimensions):
 
 
 def test_regions_are_of_the_whole_plane_alone(page_of):
-    page = page_of(at(NETWORK, dimensions="1,1"))
-    settled(page)
+    page = settled(page_of(at(NETWORK, dimensions="1,1")))
     assert len(set(page.evaluate(PIXELS, ["sums", [[0.1, 0.1], [0.9, 0.2], [0.5, 0.9]]]))) == 1
     assert "only for both dimensions" in page.inner_text("#sums-note")
 
@@ -202,8 +201,7 @@ def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):
 
 
 def test_attention_is_drawn_cell_by_cell(page_of):
-    page = page_of(at(TRANSFORMER))
-    settled(page)
+    page = settled(page_of(at(TRANSFORMER)))
     values = np.array([row[2:] for row in numbers(page, "attention")[1]], float)
     rows, columns = values.shape
     shares = [
@@ -225,8 +223,7 @@ CHART = """id => {
 
 
 def test_the_linear_ode_is_drawn_as_it_is(page_of):
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     chart = page.evaluate(CHART, "ode")
     rows = np.array(numbers(page, "ode")[1], float)
     (heat,) = chart["data"]
@@ -245,8 +242,7 @@ def survivors_of(finished):
 
 def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
     run_id, alive = survivors_of(finished)
-    page = page_of(at(run_id))
-    settled(page)
+    page = settled(page_of(at(run_id)))
     columns, rows = numbers(page, "signals")
     rows = np.array(rows, float)
     chart = page.evaluate(CHART, "signals")
@@ -270,16 +266,14 @@ def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
 
 
 def test_without_survivors_all_signals_are_coloured(page_of):
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     assert page.inner_text("#signals-note").startswith("no survivors")
     assert {trace["line"]["width"] for trace in page.evaluate(CHART, "signals")["data"]} == {2}
 
 
 @pytest.mark.parametrize("log", [0, 1])
 def test_losses_and_accuracies_have_their_axes(page_of, log):
-    page = page_of(at(CIRCLES, 40, log=log))
-    settled(page)
+    page = settled(page_of(at(CIRCLES, 40, log=log)))
     columns, rows = numbers(page, "losses")
     rows = np.array(rows, float)
     rows = rows[rows[:, 0] > 0] if log else rows

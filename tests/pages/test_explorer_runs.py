@@ -137,8 +137,7 @@ def test_at_the_ends_steps_stop(page_of):
 
 
 def test_colours_follow_the_page(page_of):
-    page = page_of(at(NETWORK, 0))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 0)))
     for panel in ("embedding", "particles", "network-embedding"):
         light = picture(page, panel)
         page.emulate_media(color_scheme="dark")
@@ -176,8 +175,7 @@ def test_a_link_to_a_run_outside_of_the_filter_shows_all(page_of, finished):
 
 def test_a_link_followed_just_before_the_page_rests_is_not_lost(page_of):
     first, other = (f"{TRANSFORMER.rsplit('/', 1)[0]}/s0000{n}" for n in (1, 2))
-    page = page_of(at(first))
-    settled(page)
+    page = settled(page_of(at(first)))
     page.evaluate(  # afterwards the new address and the writing of the old one are both due
         """hash => {
           document.getElementById("back").click();

@@ -20,8 +20,7 @@ def stops(page):
 
 
 def test_it_opens_with_what_is_learned(page_of):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     assert "modular addition" in page.inner_text("#introduction")
     assert page.url.endswith(stops(page)[0])
     assert step_now(page) == 0
@@ -34,8 +33,7 @@ def test_it_opens_with_what_is_learned(page_of):
 
 
 def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finished):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     runs = table("explorer_runs", finished).set_index("run_id")
     hashes = stops(page)
     assert len(hashes) >= 3
@@ -60,8 +58,7 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
 
 
 def test_a_stop_leaves_when_another_run_is_chosen(page_of):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     page.click("#forward")
     assert "random place" in page.inner_text("#tour-text")  # the same training
     page.locator("#run-list input:not(:checked)").first.check()
@@ -80,8 +77,7 @@ def test_what_is_played_comes_into_view(page_of):
 
 
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
-    page = page_of(at(NETWORK, 7))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 7)))
     (other,) = page.locator("#points input:not(:checked)").all()
     place = other.get_attribute("value")
     page.check(f"#points input[value='{place}']", force=True)
@@ -90,8 +86,7 @@ def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
 
 
 def test_a_run_is_kept_beside_another(page_of):
-    page = page_of(at(NETWORK, 40))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 40)))
     page.click("#keep")
     settled(page)
     assert drawn(page, "embedding-kept") == drawn(page, "embedding")
@@ -105,8 +100,7 @@ def test_a_run_is_kept_beside_another(page_of):
     settled(page)
     assert drawn(page, "embedding-kept") != kept
     assert "seed 3" in page.inner_text("#kept-words")
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
+    again = settled(page_of(page.url[page.url.index("#") :]))
     assert drawn(again, "embedding-kept") == drawn(page, "embedding-kept")
     page.click("#release")
     settled(page)
@@ -141,8 +135,7 @@ TOUCH = """() => {
 
 def test_a_touch_on_a_curve_is_left_to_the_page(page_of):
     """The page then scrolls: no handler takes the touch, and the style allows scrolling."""
-    page = page_of(at(NETWORK), size="phone")
-    settled(page)
+    page = settled(page_of(at(NETWORK), size="phone"))
     assert page.evaluate(TOUCH) == [False, False, False, "pan-y pinch-zoom"]
 
 
@@ -151,8 +144,7 @@ def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
     runs = table("explorer_runs", finished).set_index("run_id")
     runs = runs[(runs["experiment"] == "heads") & (runs["shown"] == "training")]
     run = runs[runs["moments"].notna()].iloc[0]
-    page = page_of(f"#run={run.name}")
-    settled(page)
+    page = settled(page_of(f"#run={run.name}"))
     logged = np.array(finished_block_of(finished, run.name)[0].point.steps_logged("parameters"))
     buttons = page.locator("#moments button")
     assert buttons.count() == len(run["moments"]) > 0

@@ -45,7 +45,7 @@ OWN = {
 
 
 @pytest.fixture
-def explorer_of(visit, tmp_path):
+def explorer_of(explore, tmp_path):
     """Return a function that opens the explorer of a study with the collection ``mine``."""
 
     def explorer_of(declares, files=()):
@@ -55,9 +55,7 @@ def explorer_of(visit, tmp_path):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         settings = {"collections": [str(folder)], "experiments": {"e": experiment("mine.net")}}
-        opened = visit(driving.explorer_of(settings, tmp_path / "results"))
-        opened.wait_for_function("document.documentElement.dataset.ready")
-        return opened
+        return explore(driving.explorer_of(settings, tmp_path / "results"))
 
     return explorer_of
 

@@ -60,15 +60,13 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture
-def page_of(visit, study):
+def page_of(explore, study):
     """Open the explorer with the first run of an experiment."""
 
     def page_of(experiment, **others):
         run_id = study.experiment(experiment)[-1].run_id(0)
         parts = "&".join(f"{name}={value}" for name, value in others.items())
-        page = visit(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}")
-        page.wait_for_function("document.documentElement.dataset.ready")
-        settled(page)
+        page = settled(explore(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}"))
         return page
 
     return page_of
@@ -246,11 +244,10 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
 
 
 @pytest.mark.browser
-def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
+def test_diverged_runs_are_drawn_as_far_as_they_go(explore, tmp_path):
     wild = {"parameters": {"learning_rate": 1e30}, "steps": 20}
     study = made(tmp_path, {name: system(name) | wild for name in PANELS})
-    page = visit(targets.explorer(study).outputs[0])
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(targets.explorer(study).outputs[0])
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)
@@ -261,12 +258,11 @@ def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
 
 
 @pytest.mark.browser
-def test_runs_of_which_the_page_has_numbers_alone_say_so(visit, tmp_path, monkeypatch):
+def test_runs_of_which_the_page_has_numbers_alone_say_so(explore, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
     study = made(tmp_path, {name: system(name) for name in PANELS})
-    page = visit(targets.explorer(study).outputs[0])
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(targets.explorer(study).outputs[0])
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)

@@ -151,8 +151,7 @@ def test_a_network_that_the_page_does_not_know_is_drawn(page_of, tmp_path):
 
 @pytest.mark.parametrize("what", ["a table", "text", "half a log", "damaged"])
 def test_what_is_no_log_is_refused_in_a_sentence(page_of, finished, tmp_path, what):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     before = page.url
     log = folder_of(finished, NETWORK) / "curves.parquet"
     file = tmp_path / "mine.parquet"
@@ -170,11 +169,10 @@ def test_what_is_no_log_is_refused_in_a_sentence(page_of, finished, tmp_path, wh
     assert page.url == before
 
 
-def test_a_page_without_runs_opens_them_too(visit, finished, tmp_path):
+def test_a_page_without_runs_opens_them_too(explore, finished, tmp_path):
     """The page of a study whose runs are still waiting."""
     content = (finished.folder / "results/smoke/explorer.html").read_text()
-    page = visit(finished.folder / "results/smoke/explorer.html")
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(finished.folder / "results/smoke/explorer.html")
     catalogue = page.evaluate(
         """async () => {
           const { arrived, unpackText } = await import("circlet/catalogue");
@@ -185,8 +183,7 @@ def test_a_page_without_runs_opens_them_too(visit, finished, tmp_path):
     start = content.index('id="catalogue">') + len('id="catalogue">')
     end = content.index("<", start)
     (tmp_path / "explorer.html").write_text(content[:start] + empty + content[end:])
-    page = visit(tmp_path / "explorer.html")
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(tmp_path / "explorer.html")
     assert page.locator("#no-runs").is_visible() and not page.locator("#explore").is_visible()
     pick(page, folder_of(finished, NETWORK))
     assert page.locator("#explore").is_visible() and not page.locator("#no-runs").is_visible()

@@ -282,10 +282,6 @@ def golden_values():
     return {"version": interventions.VERSION, **flat}
 
 
-def test_golden_values(golden):
-    golden("interventions", golden_values())
-
-
 # Interventions of a user's folder.
 
 

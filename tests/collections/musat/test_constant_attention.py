@@ -116,7 +116,3 @@ def golden_values():
         "test_loss": final(tables, "curves", "test_loss", 50).tolist(),
         "signal": tables["signals"].to_pandas()["signal"].tolist(),
     }
-
-
-def test_golden_values(golden):
-    golden("constant_attention", golden_values())

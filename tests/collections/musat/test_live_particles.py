@@ -157,9 +157,8 @@ def test_arrows_are_the_forces(page):
 
 
 @pytest.mark.parametrize("panel", ["particles", "network-embedding", "network-sums"])
-def test_pictures_are_given_away_as_on_white_paper(visit, empty_explorer, panel):
-    page = visit(empty_explorer, scheme="dark")
-    page.wait_for_function("document.documentElement.dataset.ready")
+def test_pictures_are_given_away_as_on_white_paper(explore, empty_explorer, panel):
+    page = explore(empty_explorer, scheme="dark")
     ink = page.locator(f"#{panel}-picture text").first
     assert ink.get_attribute("fill") == "#f0f0f0"
     svg = file_of(page, panel, "svg")[0].read_text()

@@ -56,7 +56,3 @@ def golden_values():
         frame = tables["embeddings"].to_pandas()
         final[scaling] = np.stack(frame[frame["step"] == 40]["vector"]).astype(float).tolist()
     return {"version": SYSTEM.version, **final}
-
-
-def test_golden_values(golden):
-    golden("particles", golden_values())

@@ -160,7 +160,3 @@ def golden_values():
         "parameters": [float(values.sum()) for values in last["values"]],
         "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
     }
-
-
-def test_golden_values(golden):
-    golden("sparse_transformer", golden_values())
