@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from circlet.pages import explorer
 from circlet.study import planning
 from circlet.study.targets import Target
 
@@ -95,6 +94,8 @@ def screenshot():
 @pytest.fixture(scope="module")
 def empty_explorer(tmp_path_factory):
     """Explorer of a study without results: the live simulations need no run."""
+    from circlet.pages import explorer  # takes a second, in every process of tests
+
     own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
     results = str(tmp_path_factory.mktemp("empty"))
     study = planning.plan({"results": results, "experiments": {"e": own}})

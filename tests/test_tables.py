@@ -77,8 +77,7 @@ def test_table1_of_planted_runs(study):
 
 def test_two_systems_share_a_table(tmp_path):
     both = {"a": experiment(), "b": experiment("particles")}
-    study = planning.plan({"results": str(tmp_path), "experiments": both})
-    run_blocks(study)
+    study = run_blocks(planning.plan({"results": str(tmp_path), "experiments": both}))
     frame = make_tables(study, "runs")
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
@@ -183,9 +182,7 @@ def with_table(mine, results, values, more=""):
     """Return a study, run, with a table that has some values in every row."""
     with (mine / "tables/distances.py").open("a") as file:
         file.write(WRITTEN.format(values=values) + more)
-    study = planning.plan(config_of(mine, results=results))
-    run_blocks(study)
-    return study
+    return run_blocks(planning.plan(config_of(mine, results=results)))
 
 
 @pytest.mark.parametrize(("values", "expected"), [

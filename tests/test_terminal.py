@@ -172,8 +172,7 @@ def test_status_says_what_it_did_not_read_and_reads_it_if_told(half_done, capsys
 
 def test_status_names_systems_that_were_edited_under_their_version(mine, tmp_path):
     """Snakemake would not run them again: only a new version makes it."""
-    study = planning.plan(config_of(mine, results=tmp_path / "results"))
-    run_blocks(study)
+    study = run_blocks(planning.plan(config_of(mine, results=tmp_path / "results")))
     assert "edited" not in terminal.status(study)
     for file, old, new in (("systems/drift.py", "0.5", "0.25"), ("equations/drift.py", "-", "+")):
         edit(mine / file, old, new)

@@ -37,8 +37,7 @@ def study(tmp_path_factory):
 @pytest.fixture
 def page_at(explore, study):
     def page_at(run_id, step):
-        page = settled(explore(study.results / "explorer.html", at(run_id, step)))
-        return page
+        return settled(explore(study.results / "explorer.html", at(run_id, step)))
 
     return page_at
 

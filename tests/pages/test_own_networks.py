@@ -66,8 +66,7 @@ def page_of(explore, study):
     def page_of(experiment, **others):
         run_id = study.experiment(experiment)[-1].run_id(0)
         parts = "&".join(f"{name}={value}" for name, value in others.items())
-        page = settled(explore(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}"))
-        return page
+        return settled(explore(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}"))
 
     return page_of
 

@@ -177,8 +177,7 @@ def test_no_log_is_taken_for_another(tmp_path):
 
 def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
     """The key was right when the job began; then a module or its data changed."""
-    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    run_blocks(study)
+    study = run_blocks(planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}}))
     edits = {  # all in one process, as `partial` makes them
         "runs": "circlet/sweeps/tables/runs.py",
         "scorecard": "musat/claims.csv",
@@ -207,8 +206,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
 
 def test_no_table_is_taken_for_another(tmp_path):
-    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    run_blocks(study)
+    study = run_blocks(planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}}))
     made = [target for target in targets.ordered(study) if target.kind == "tables"]
     for target in made:
         build.make(target)
