@@ -30,8 +30,6 @@ PATIENCE = 400
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 MINE = ROOT / "tests/mine"  # a collection like a user's
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait until it ends them
-
-
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the processes of tests
 
 
