@@ -12,7 +12,7 @@ from test_verify import of
 
 from circlet import native
 from circlet.errors import ConfigError
-from circlet.study import planning
+from circlet.study import planning, swept
 from circlet.training import native_run, run
 from circlet.training.verify import verify
 
@@ -142,6 +142,16 @@ REFUSED = {
         {},
         f"change: begins after step {STEPS}, but runs have {STEPS} steps",
     ),
+    "too slow": (
+        {"change": {"step": 3, "over": STEPS, "weight_decay": 3}},
+        {},
+        f"change: ends after step {STEPS + 3}, but runs have {STEPS} steps",
+    ),
+    "a comparison without runs": (
+        {"change": {"step": 3, "weight_decay": [1, 3]}},
+        {"compare": {"change_weight_decay": [1, 2]}},
+        r"compare.change_weight_decay: no point has 2.0 \(there are: 1.0, 3.0\)",
+    ),
     "a simulation": (
         {"clamp": {"step": 3}},
         {"system": "particles", "parameters": {}, "log": {}},
@@ -161,9 +171,12 @@ def test_refused(case):
 def test_values_make_points_and_columns():
     """Several forks of a run in one experiment."""
     forks = {"change": {"step": [10, 20], "weight_decay": [0.1, 1.0]}}
-    study = planning.plan(config(steps=STEPS, interventions=[forks]))
+    compared = {"change_weight_decay": [1, 0.1]}
+    study = planning.plan(config(steps=STEPS, interventions=[forks], compare=compared))
     assert len(study.points) == 4
     assert {(p.keys["change_step"], p.keys["change_weight_decay"]) for p in study.points} == {
         (10, 0.1), (10, 1.0), (20, 0.1), (20, 1.0)
     }  # fmt: skip
     assert len({p.name for p in study.points}) == 4
+    pairs = swept.pairs(study.points, *study.config.experiments["e"].compare.popitem())
+    assert [text for _, _, text in pairs] == ["change_step 10", "change_step 20"]

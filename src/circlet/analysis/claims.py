@@ -20,19 +20,18 @@ FROZEN = (
 
 
 def read(study: "Study") -> pd.DataFrame:
-    """Return the claims of all collections with a system of the study, in their order.
+    """Return the claims of all collections of which the study has a role, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the table row that
-    answers a claim, as a dict of typed values. Claims of a collection without systems, which are
-    about systems of other collections, are included if the study has the role of one of them.
-    Raises ConfigError if a file is not a valid file of claims.
+    answers a claim, as a dict of typed values. Raises ConfigError if a file is not a valid file of
+    claims.
     """
     frames = []
     asked = (study.whole or study).reproduce
     for collection in study.used_collections:
         records = claims(collection)
-        has_systems = bool(collection.modules("systems"))
-        if any(has_systems or claim["role"] in asked for claim in records):
+        roles = {*collection.roles, *(claim["role"] for claim in records)}
+        if records and roles & asked.keys():
             frame = pd.DataFrame(records)
             keys = [name for name in frame.columns if name.startswith(WHERE)]
             frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
@@ -96,8 +95,9 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true, {self.expected:.1f} would do so on average, at most, and {self.disagree} "
-            f"or more with a probability of at most {self.p:.2g} (for independent tests)."
+            f"were true, we would expect at most {self.expected:.1f} such tests. If the tests were "
+            f"also independent, {self.disagree} or more would differ or deviate with a probability "
+            f"of at most {self.p:.2g}."
         )
 
 

@@ -281,10 +281,10 @@ class Experiment(Keys, frozen=True, kw_only=True):
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values of swept parameters to compare: `{learning_rate: [0.01, "
-            "0.003]}`. The table `comparisons` and the figure `forest` show the differences "
-            "between runs with the same seed, separately for each combination of other swept "
-            "parameters."
+            description="Two values to compare, of swept parameters or arguments of interventions: "
+            "`{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The table "
+            "`comparisons` and the figure `forest` show the differences between runs with the same "
+            "seed, separately for each combination of other swept parameters."
         ),
     ] = {}
     keep_state: Annotated[

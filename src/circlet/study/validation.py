@@ -24,6 +24,7 @@ from circlet.study.interventions import (
     OF_EMBEDDING,
     SETTINGS,
     SPECTRAL,
+    columns,
     is_list_of_values,
     list_interventions,
 )
@@ -65,7 +66,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
         sweep=_all_typed(experiment.sweep, schemas),
         cases=experiment.cases and [_all_typed(case, schemas) for case in experiment.cases],
         seeds=structs.replace(seeds, more=more),
-        compare=_all_typed(experiment.compare, schemas),
+        compare=_all_typed(experiment.compare, _differing(experiment, system)),
         interventions=[
             {name: _with_defaults(name, arguments)}
             for name, arguments in list_interventions(experiment.interventions)
@@ -80,6 +81,14 @@ def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     defaults = {key: declared.get("default") for key, declared in schemas.items()}
     values = defaults | _all_typed(arguments, schemas)
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _differing(experiment: Experiment, system: SystemSpec) -> dict[str, Schema]:
+    """Return the schemas of all that points can differ in, arguments of interventions included."""
+    schemas = system.schemas | ARITHMETIC
+    for name, _ in list_interventions(experiment.interventions):
+        schemas |= columns(name) if name in INTERVENTIONS else {}
+    return schemas
 
 
 def parents(of: Experiment | Point) -> list[str]:
@@ -144,7 +153,7 @@ def _check_steps(where: str, experiment: Experiment, system: SystemSpec) -> None
 
 def _check_compared(where: str, experiment: Experiment, system: SystemSpec) -> None:
     for name, pair in experiment.compare.items():
-        _check_list(f"{where}.compare", system.schemas | ARITHMETIC, name, pair)
+        _check_list(f"{where}.compare", _differing(experiment, system), name, pair)
         if pair[0] == pair[1]:
             raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
         for value in pair:
@@ -168,7 +177,7 @@ def _check_interventions(
             f"{where}: all must start from one experiment, not {' and '.join(starts)}"
         )
     if twice := {name for name in names if names.count(name) > 1}:
-        raise ConfigError(f"{where}: {min(twice)} is listed twice")
+        raise ConfigError(f"{where}: {min(twice)} is listed twice; each can be listed once")
     if not system.is_trained and (unfit := set(names) & set(IN_TRAINING)):
         raise ConfigError(
             f"{where}: {min(unfit)} needs a trained system, but {system.name} is simulated"
@@ -220,11 +229,18 @@ def _check_has(
 ) -> None:
     """Check that a point of an experiment has this value of a parameter."""
     arithmetic = {key: getattr(experiment, key) for key in ARITHMETIC}
-    default = (system.defaults | arithmetic | experiment.parameters)[name]
+    default = (system.defaults | arithmetic | experiment.parameters).get(name)
     cases = [case.get(name, default) for case in experiment.listed_cases]
-    values = experiment.grid.get(name, cases)
+    arguments = {
+        f"{intervention}_{key}": argument
+        if is_list_of_values(intervention, key, argument)
+        else [argument]
+        for intervention, by_name in list_interventions(experiment.interventions)
+        for key, argument in by_name.items()
+    }
+    values = (experiment.grid | arguments).get(name, cases)
     if value not in values:
-        is_swept = name in experiment.sweep or len(set(cases)) > 1
+        is_swept = name in experiment.sweep or len(set(map(str, values))) > 1
         some = schema.shown([*dict.fromkeys(values)])[1:-1]
         hint = f"there are: {some}" if is_swept else f"{name} is not swept: all points have {some}"
         raise ConfigError(f"{where}: no point has {value!r} ({hint})")
@@ -325,6 +341,11 @@ def check_point(where: str, point: Point) -> None:
             raise ConfigError(
                 f"{where}.interventions.{name}: begins after step {arguments['step']}, but runs "
                 f"have {point.steps} steps"
+            )
+        if name == "change" and arguments["step"] + arguments["over"] > point.steps:
+            raise ConfigError(
+                f"{where}.interventions.change: ends after step "
+                f"{arguments['step'] + arguments['over']}, but runs have {point.steps} steps"
             )
     limits.check_name(where, point)
     limits.check_logs(where, point)

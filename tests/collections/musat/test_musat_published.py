@@ -8,7 +8,7 @@ from conftest import config
 from circlet.analysis import claims
 from circlet.study import planning
 
-PUBLISHED = claims.read(planning.plan(config()))
+PUBLISHED = claims.read(planning.plan(config() | {"reproduce": {"table1": "e"}}))
 
 
 PRINTED_1 = """

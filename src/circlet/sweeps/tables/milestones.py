@@ -30,12 +30,13 @@ Interval = tuple[np.ndarray, np.ndarray]
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns: two for each milestone."""
     fields = []
-    for name in milestones.of_config(study.config):
+    for name, milestone in milestones.of_config(study.config).items():
+        earliest, latest = "last logged step before", "first logged step at which it is seen"
+        if milestone.start:
+            earliest, latest = "shortest possible delay", "longest possible delay"
         fields += [
-            column(f"{name}_after", pa.float64(), "last logged step before", "steps"),
-            column(
-                name, pa.float64(), "first logged step at which it is seen; null: never", "steps"
-            ),
+            column(f"{name}_after", pa.float64(), earliest, "steps"),
+            column(name, pa.float64(), f"{latest}; null: never", "steps"),
         ]
     return [*COLUMNS, *fields]
 

@@ -9,8 +9,9 @@ By ``kind`` of outcome:
 ``count``
     mean, likewise; if all counts are equal, with the exact Poisson interval;
 ``time``
-    median by Kaplan and Meier. Its interval includes the uncertainty from logging at intervals: the
-    lower end is that of the last steps before, the upper end that of the first steps after.
+    median by Kaplan and Meier (of an even number, the lower of the two in the middle). Its interval
+    includes the uncertainty from logging at intervals: the lower end is that of the last steps
+    before, the upper end that of the first steps after.
 
 Null: an end that is unbounded, or a median that fewer than half of the runs have reached.
 """
