@@ -1,44 +1,35 @@
-"""Fixtures for all tests: small studies, and a copy of the project in which the smoke study ran."""
+"""Fixtures for all tests, and functions that make and run small studies."""
 
 import contextlib
-import fcntl
-import hashlib
 import json
 import os
-import re
-import resource
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import replace
-from pathlib import Path
 
-import golden as stored_values
 import numpy as np
 import plain
 import pytest
 import torch
+from browsing import browser, empty_explorer, explore, page, page_of, screenshot, visit  # noqa: F401
 from msgspec import structs
+from projects import ROOT, empty_project, finished, project  # noqa: F401
 
-from circlet import build
+from circlet import build, cli
 from circlet.analysis.make import computed
 from circlet.config import schema
 from circlet.config.experiment import Logs, Schedule
+from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import declared_systems, planning, registry, targets
 from circlet.training import job
 
-ROOT = Path(__file__).parents[1]
 # Seconds after which a test gives up waiting, even on a slow and busy machine.
 PATIENCE = 400
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 MINE = ROOT / "tests/mine"  # a collection like a user's
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait until it ends them
-# The copy of the project in pytest's cache is no part of its repository.
-os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
-
-
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the processes of tests
 
 
@@ -65,6 +56,35 @@ def mine(tmp_path):
     """A copy of a user's collection that has one module of each kind."""
     ignored = shutil.ignore_patterns("__pycache__")
     return shutil.copytree(MINE, tmp_path / "mine", ignore=ignored)
+
+
+@pytest.fixture
+def network(tmp_path, request):
+    """A copy of a user's networks, with a name of its own, because modules are found by name."""
+    copied = tmp_path / f"own{abs(hash(request.node.name)) % 10**9}"
+    return shutil.copytree(ROOT / "tests/networks", copied)
+
+
+def refused(make):
+    """Return the only line of the error with which a config is refused."""
+    with pytest.raises(ConfigError) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def error_of(capsys):
+    """Return a function that runs a command that must fail, and returns what it says of that."""
+
+    def error_of(*command):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            cli.main([*map(str, command)])
+        assert end.value.code == 1
+        return capsys.readouterr().err
+
+    return error_of
 
 
 def written(study):
@@ -141,13 +161,6 @@ def grid(p, columns):
     return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
 
 
-def edit(file, old, new, times=-1):
-    """Replace text in a file that contains it, everywhere or the first ``times`` times."""
-    text = file.read_text()
-    assert old in text, f"{file} has no {old!r}"
-    file.write_text(text.replace(old, new, times))
-
-
 def flipped(content, position, bit=4):
     """Return the same bytes except for one bit."""
     changed = bytearray(content)
@@ -177,295 +190,3 @@ def plain_run(point, seed, steps):
         losses.append(run.loss())
         run.step(number)
     return losses, run.network
-
-
-class Project:
-    """A copy of the project in which commands can be run and files edited."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-
-    def run(self, *command, check=True, **options):
-        environment = os.environ | {"PYTHONPATH": str(self.folder / "src")}
-        how = () if command[0] == "-c" else ("-m",)
-        done = subprocess.run(
-            [sys.executable, *how, *map(str, command)],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            **options,
-        )
-        if check and done.returncode:
-            raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
-        return done
-
-    def snakemake(self, *arguments, config="config/smoke.yaml", **options):
-        # Targets come first: --configfile takes all following arguments.
-        chosen = ("--profile", "profiles/local", "--configfile", config)
-        return self.run("snakemake", *arguments, *chosen, **options)
-
-    def would_run(self, config="config/smoke.yaml"):
-        """Return the jobs that a dry run announces, by rule, without targets."""
-        lines = self.snakemake("--dry-run", config=config).stdout.splitlines()
-        if "job" not in (line.split(" ")[0] for line in lines):
-            assert any("Nothing to be done" in line for line in lines), lines
-            return {}
-        first = next(i for i, line in enumerate(lines) if line.startswith("job ")) + 2
-        jobs = {}
-        for line in lines[first:]:
-            rule, count = line.split()
-            if rule == "total":
-                break
-            jobs[rule] = int(count)
-        targets = ("all", "default", "tables", "figures")
-        return {rule: n for rule, n in jobs.items() if rule not in targets}
-
-    def edit(self, file, old, new):
-        edit(self.folder / file, old, new, 1)
-
-    def half_written(self):
-        """Return temporary files of `files.atomic` that were left behind."""
-        return [
-            p for p in self.folder.glob("results/**/.*") if re.search(r"\.[0-9a-f]{8}\.", p.name)
-        ]
-
-    def copy(self, folder: Path) -> "Project":
-        shutil.copytree(self.folder, folder, symlinks=True)
-        return Project(folder)
-
-
-def project_files() -> list[str]:
-    """Return the names of the project's files, as a clone would have them."""
-    command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    return [name for name in filter(None, listed.split("\0")) if (ROOT / name).is_file()]
-
-
-def project_copy(folder: Path) -> Project:
-    """Copy the files of the project, and its built kernels, without results."""
-    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
-    for name in [*project_files(), *built]:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, folder / name)
-    return Project(folder)
-
-
-def made_from() -> str:
-    """Return a hash of all that the results of a study follow from."""
-    tops = ("Snakefile", "workflow", "src", "config", "profiles", "constraints.txt")
-    files = sorted(name for name in project_files() if Path(name).parts[0] in tops)
-    content = hashlib.sha256(f"{sys.version} {files} {MAKE}".encode())
-    for name in files:
-        content.update((ROOT / name).read_bytes())
-    return content.hexdigest()[:16]
-
-
-def children_seconds():
-    """Return the computing time of all ended child processes."""
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
-
-
-def start_seconds():
-    """Computing time of importing torch and pandas: the unit of time limits in tests."""
-    before = children_seconds()
-    subprocess.run([sys.executable, "-c", "import torch, pandas"], check=True)
-    return children_seconds() - before
-
-
-# All that the jobs of a study do, in two processes: Snakemake would start 120. The files that each
-# target reads are listed in reads.json.
-MAKE = """
-import json, sys
-from itertools import groupby
-from multiprocessing import get_context
-from pathlib import Path
-from circlet import build
-from circlet.storage import parquet
-from circlet.study import targets
-from circlet.study import planning
-from circlet.training import job
-
-study = planning.plan_file(sys.argv[1])
-found, reading = [], parquet.reading
-parquet.reading = lambda path: found.append(str(path)) or reading(path)
-
-def run(i):
-    job.run_block(blocks[i], "cpu")
-
-def make(i):
-    found.clear()
-    build.make(made[i])
-    return f"{made[i].kind}/{made[i].name}", sorted(set(found))
-
-def level(target):
-    return 1 + max(map(level, target.tables), default=0)
-
-def levels(items, key):
-    order = sorted(range(len(items)), key=lambda i: key(items[i]))
-    return [list(same) for _, same in groupby(order, lambda i: key(items[i]))]
-
-blocks, made = study.ordered_blocks, targets.ordered(study)
-with get_context("fork").Pool(2) as pool:
-    for some in levels(blocks, lambda block: block.point.depth):
-        pool.map(run, some, 1)
-    steps = levels(made, lambda target: (target.kind == "pages", level(target)))
-    reads = {name: files for some in steps for name, files in pool.map(make, some, 1)}
-Path("reads.json").write_text(json.dumps(reads))
-"""
-
-
-# Snakemake waits a tenth of a second before each file that it touches.
-TOUCH = """
-import sys, types
-from snakemake import cli
-from snakemake.executors import touch
-touch.time = types.SimpleNamespace(sleep=lambda seconds: None)
-cli.main(["--touch", "--forceall", "--cores", "1", "--configfile", *sys.argv[1:]])
-"""
-
-
-def finish(project: Project, config="config/smoke.yaml"):
-    """Make a study without Snakemake, then let Snakemake record it as its own."""
-    project.run("-c", MAKE, config)
-    project.run("-c", TOUCH, config)
-
-
-@pytest.fixture(scope="session")
-def finished(pytestconfig):
-    """The project with a finished smoke study. Do not change it: take a ``project``.
-
-    It is kept for later calls of pytest and shared with concurrent ones, until an edit requires
-    a new one.
-    """
-    cache = pytestconfig.cache.mkdir("finished")
-    folder = cache / made_from()
-    with (cache / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for other in cache.glob("*/done"):
-            if time.time() - other.stat().st_mtime > 86_400:  # younger ones may be in use
-                shutil.rmtree(other.parent)
-        failed = folder / f"failed-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}"
-        if failed.exists():
-            pytest.fail(failed.read_text())
-        if not (folder / "done").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            project = project_copy(folder)
-            try:
-                finish(project)
-            except AssertionError as error:  # other workers would wait as long for the same error
-                failed.write_text(str(error))
-                raise
-            (folder / "done").touch()
-    return Project(folder)
-
-
-@pytest.fixture
-def project(finished, tmp_path):
-    """A private copy of the project with its finished smoke study."""
-    return finished.copy(tmp_path / "project")
-
-
-@pytest.fixture
-def empty_project(tmp_path):
-    """A private copy of the project without results."""
-    return project_copy(tmp_path / "project")
-
-
-CHROMIUM = "/usr/bin/chromium"
-SCREENSHOTS = ROOT / "tests/screenshots"
-SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A headless Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a file; any error, console message or request of its page fails the test."""
-    opened, wrong = [], []
-
-    def visit(path, fragment="", size="desktop", scheme="light", expected=None):
-        page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
-        page.emulate_media(color_scheme=scheme)
-        page.set_default_timeout(60_000)
-        opened.append(page)
-        address = path.as_uri()
-        beside = f"{path.parent.as_uri()}/figures/"  # reports check whether these files exist
-        own = (address, beside, "data:", "blob:")
-        known = expected or "\0"  # message that its console may show
-        page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
-        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
-        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
-        page.goto(address + fragment)
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert not wrong
-
-
-@pytest.fixture
-def page_of(visit, finished):
-    """Open the smoke study's explorer at a fragment, and wait until it is set up."""
-
-    def page_of(fragment="", **options):
-        page = visit(finished.folder / "results/smoke/explorer.html", fragment, **options)
-        page.wait_for_function("document.documentElement.dataset.ready")
-        return page
-
-    return page_of
-
-
-def serious(page):
-    """Return serious and critical accessibility problems of a page, found by axe."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    found = axe.Axe().run(page).response["violations"]
-    return [v for v in found if v["impact"] in ("serious", "critical")]
-
-
-@pytest.fixture
-def screenshot():
-    """Save a picture of a whole page for inspection."""
-
-    def screenshot(page, name):
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-    return screenshot
-
-
-@pytest.fixture
-def golden():
-    """Compare values with those stored for a system; rounding is far below 1e-4 in 50 steps."""
-
-    def compare(name, found):
-        stored = json.loads(stored_values.path_of(name).read_text())
-        code = stored.pop("code")
-        assert found["version"] == stored["version"], "new version: run `python tests/golden.py`"
-        assert found.keys() == stored.keys()
-        for key in found:
-            np.testing.assert_allclose(
-                found[key],
-                stored[key],
-                atol=1e-4,
-                err_msg=f"{key} changed: raise the version in the system's file",
-            )
-        assert stored_values.code_of(name) == code, (
-            "other code, but the same values: run `python tests/golden.py`, and commit what it "
-            "writes; if more than rounding changed, raise the version in the system's file"
-        )
-
-    return compare

@@ -31,6 +31,14 @@ def code_of(name):
     return fingerprint.digest("circlet.study.interventions")
 
 
+def values_of(name):
+    """Compute the golden values of a system, or of interventions, by the function of its tests."""
+    [file] = TESTS.rglob(f"test_{name}.py")
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    return importlib.import_module(file.stem).golden_values()
+
+
 def rounded(value):
     """Round to six decimals, more than the tests compare."""
     return [rounded(v) for v in value] if isinstance(value, list) else round(value, 6)
@@ -45,10 +53,8 @@ def same(found, before):
 
 
 if __name__ == "__main__":
-    sys.path += [str(TESTS), *(str(file.parent) for file in TESTS.rglob("test_*.py"))]
     for name in (*SYSTEMS, "interventions"):
-        values = importlib.import_module(f"test_{name}").golden_values()
-        found = {k: rounded(v) for k, v in values.items()}
+        found = {k: rounded(v) for k, v in values_of(name).items()}
         path = path_of(name)
         before = json.loads(path.read_text()) if path.exists() else {}
         before.pop("code", None)

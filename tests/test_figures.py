@@ -64,6 +64,9 @@ def test_galleries_show_the_papers_seeds():
     runs = pd.DataFrame({"seed": range(40), "run_id": range(40)})
     assert galleries.embeddings(runs) == list(range(10, 30))
     assert galleries.embeddings(runs[:25]) == list(range(5, 25))
+    runs["weight_decay"] = [1.0, 0.6] * 20  # the one nearest to the paper's is shown
+    assert galleries.classifiers(runs) == list(range(1, 29, 2))
+    assert galleries.classifiers(runs[runs["weight_decay"] == 1.0])[:2] == [0, 2]
 
 
 def drawn(monkeypatch, module, tables, **changes):

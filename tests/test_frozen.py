@@ -8,7 +8,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from conftest import edit, experiment, make_tables
+from conftest import experiment, make_tables, ran
+from projects import edit
 
 from circlet import compare, frozen
 from circlet.cli import main
@@ -96,7 +97,7 @@ def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
     assert (other / "text.md").read_text() == "mine"
 
 
-def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
+def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, error_of):
     """Two sittings, of which each has only its own logs, give what one sitting gives."""
     monkeypatch.chdir(tmp_path)
     experiments = {
@@ -120,11 +121,10 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     make_tables(first)
     frozen.freeze(first, tmp_path / "parts")
     shutil.rmtree(whole.results / "logs/trajectory")
-    with pytest.raises(SystemExit):
-        main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
-    assert "is not as planned; run circlet partial" in capsys.readouterr().err
+    join = ("freeze", "parts", "--join", "--configfile", "study.yaml")
+    assert "is not as planned; run circlet partial" in error_of(*join)
     make_tables(whole.partial(b for b in whole.blocks if b.point.experiment != "trajectory"))
-    main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
+    main([*join])
     assert planning.plan_file("parts/config.yaml").config.experiments == whole.config.experiments
     names = {path.stem for path in (tmp_path / "whole/tables").iterdir()}
     assert {path.stem for path in (tmp_path / "parts/tables").iterdir()} == names
@@ -142,9 +142,7 @@ def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "parts/tables/survival.parquet").exists()
     settings = config | {"experiments": experiments | {"trajectory": experiment("embedding_mlp")}}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(settings))
-    with pytest.raises(SystemExit):
-        main(["freeze", "parts", "--join", "--configfile", "study.yaml"])
-    assert "experiment trajectory was frozen with other settings" in capsys.readouterr().err
+    assert "experiment trajectory was frozen with other settings" in error_of(*join)
 
 
 def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeypatch):
@@ -173,12 +171,12 @@ def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeyp
     main(["audit", "--configfile", "frozen/config.yaml"])
 
 
-def test_what_is_not_as_planned_is_not_frozen(project, monkeypatch, tmp_path):
-    monkeypatch.chdir(project.folder)
-    study = planning.plan_file(CONFIG)
-    path = study.table("scorecard")
+def test_what_is_not_as_planned_is_not_frozen(tmp_path):
+    study = ran(tmp_path / "results")
+    make_tables(study)
+    path = study.table("effects")
     parquet.write(parquet.read(path), path, parquet.footer(path) | {"key": "another"})
-    with pytest.raises(LogError, match=r"scorecard\.parquet: is not as planned"):
+    with pytest.raises(LogError, match=r"effects\.parquet: is not as planned"):
         frozen.freeze(study, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -8,7 +8,8 @@ import re
 import tokenize
 
 import pytest
-from conftest import ROOT, project_files
+from conftest import ROOT
+from projects import project_files
 
 HABITS = {  # an example, and what to write in its place
     r"(?:^|[.!?:;] )Of (?!\d)": ("It ends. Of the runs some", "the subject first"),

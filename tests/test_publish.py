@@ -64,14 +64,6 @@ def study(tmp_path):
     return small
 
 
-def error(capsys, *arguments):
-    """Return the line with which publishing fails."""
-    with pytest.raises(SystemExit) as stop:
-        main(["publish", *map(str, arguments)])
-    assert stop.value.code == 1
-    return capsys.readouterr().err
-
-
 def plain(value):
     """Return a value without numpy, bytes, NaN, and prefixes of names."""
     if isinstance(value, list | np.ndarray):
@@ -221,22 +213,22 @@ def test_frozen_studies_can_be_published(folder, tmp_path, monkeypatch, capsys):
     assert len(text) < 60_000
 
 
-def test_a_partial_study_says_what_is_missing(tmp_path, capsys):
+def test_a_partial_study_says_what_is_missing(tmp_path, error_of):
     whole = planning.plan(config(tmp_path / "half", seeds={"count": 4}))
     first, _ = whole.blocks
     run_blocks(whole.partial([first]))
     (tmp_path / "half.json").write_text(whole.whole_json)
     main(["partial", "--study", str(tmp_path / "half.json")])
-    assert "run snakemake" in error(capsys, tmp_path / "half")
+    assert "run snakemake" in error_of("publish", tmp_path / "half")
     main(["publish", str(tmp_path / "half/partial")])
     text = (tmp_path / "half/partial/published/README.md").read_text()
     assert "Not finished: 1 block of runs." in text and "# Half partial (circlet)" in text
 
 
-def test_a_study_of_an_own_collection(mine, tmp_path, capsys):
+def test_a_study_of_an_own_collection(mine, tmp_path, error_of):
     study = run_blocks(planning.plan(config_of(mine, results=tmp_path / "own")))
     make_tables(study)
-    assert "name your own collections after --collections" in error(capsys, study.results)
+    assert "name your own collections after --collections" in error_of("publish", study.results)
     main(["publish", str(study.results), "--collections", str(mine)])
     text = (study.results / "published/README.md").read_text()
     assert "| [`mine.distances`](#mine.distances) | 4 |" in text
@@ -245,32 +237,31 @@ def test_a_study_of_an_own_collection(mine, tmp_path, capsys):
     assert len([*dataset.records("mine.distances")]) == 4
 
 
-def test_errors_say_what_to_do(study, tmp_path, capsys):
+def test_errors_say_what_to_do(study, tmp_path, error_of):
     results = study.results
-    assert "there is no such folder" in error(capsys, tmp_path / "nowhere")
-    assert "has no tables; run snakemake" in error(capsys, tmp_path)
-    assert "SPDX identifier" in error(capsys, results, "--licence", "my own")
-    assert "a day such as" in error(capsys, results, "--date", "yesterday")
-    assert "give another folder" in error(capsys, results, "--to", results)
+    assert "there is no such folder" in error_of("publish", tmp_path / "nowhere")
+    assert "has no tables; run snakemake" in error_of("publish", tmp_path)
+    assert "SPDX identifier" in error_of("publish", results, "--licence", "my own")
+    assert "a day such as" in error_of("publish", results, "--date", "yesterday")
+    assert "give another folder" in error_of("publish", results, "--to", results)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/text.md").write_text("mine")
-    assert "somebody else's" in error(capsys, results, "--to", tmp_path / "thesis")
+    assert "somebody else's" in error_of("publish", results, "--to", tmp_path / "thesis")
     assert [*(tmp_path / "thesis").iterdir()] == [tmp_path / "thesis/text.md"]
     path = study.table("effects")
     made, table = parquet.footer(path), parquet.read(path)
     made["study"]["experiments"]["e"]["steps"] = 6
     parquet.write(table, path, made)
-    assert "another `experiments` than other tables; run snakemake" in error(capsys, results)
+    assert "another `experiments` than other tables; run snakemake" in error_of("publish", results)
     path.write_bytes(path.read_bytes()[:-40])
-    assert "effects.parquet: is damaged" in error(capsys, results)
+    assert "effects.parquet: is damaged" in error_of("publish", results)
     path.unlink()
-    assert "is not finished: the tables effects are missing; run snakemake" in error(
-        capsys, results
-    )
+    said = error_of("publish", results)
+    assert "is not finished: the tables effects are missing; run snakemake" in said
 
 
-def test_without_its_libraries_the_command_says_what_to_install(study, monkeypatch, capsys):
+def test_without_its_libraries_the_command_says_what_to_install(study, monkeypatch, error_of):
     monkeypatch.setitem(sys.modules, "mlcroissant", None)
-    line = error(capsys, study.results)
+    line = error_of("publish", study.results)
     assert "publish needs mlcroissant: pip install 'circlet[publish]'" in line
     assert not (study.results / "published").exists()

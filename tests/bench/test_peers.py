@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_bench import a_machine
 
-from circlet import bench, cli
+from circlet import bench
 from circlet.bench import training
 from circlet.errors import CircletError
 
@@ -77,11 +77,9 @@ def test_what_is_printed():
     assert "circlet's to 2e-05" in lines[9]
 
 
-def test_without_jax_it_is_said_what_to_install(monkeypatch, capsys):
+def test_without_jax_it_is_said_what_to_install(monkeypatch, error_of):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SystemExit, match="1"):
-        cli.main(["bench", "--peers"])
     line = "error: bench --peers needs JAX: pip install 'circlet[peers]'\n"
-    assert capsys.readouterr().err == line
+    assert error_of("bench", "--peers") == line
     with pytest.raises(CircletError, match="on one core of a CPU"):
         bench.compare(torch.device("cuda"))

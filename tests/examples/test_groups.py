@@ -10,11 +10,10 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, make_all, run_blocks
+from conftest import ROOT, make_all, refused, run_blocks
 
 import circlet
 from circlet import check, cli
-from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import planning, registry, targets
 from circlet.training import fourier
@@ -169,28 +168,17 @@ def test_survivors_are_relative_to_the_strongest_by_dimension():
     assert not survivors.relative(np.zeros(5), group).any()
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    (
-        ("s4", "needs a group"),
-        ("Z5", "needs a group"),
-        ("C2*C3", "needs a group"),
-        ("C2x", "needs a group"),
-        ("../C2", "needs a group"),
-        ("C4\n", "needs a group"),
-        ("Q6", "needs a group"),
-        ("Q4", "needs a group"),
-        ("C1", "2 to 720 elements"),
-        ("S7", "2 to 720 elements"),
-        ("C900xC900", "2 to 720 elements"),
-        ("S999", "2 to 720 elements"),
-    ),
-)
-def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, text, tmp_path):
-    with pytest.raises(ConfigError, match=text) as error:
-        study(tmp_path, parameters={"group": name})
-    assert "\n" not in str(error.value)
-    assert "experiments.e" in str(error.value)
+BAD = {
+    **dict.fromkeys(("s4", "Z5", "C2*C3", "C2x", "../C2", "C4\n", "Q6", "Q4"), "needs a group"),
+    **dict.fromkeys(("C1", "S7", "C900xC900", "S999"), "2 to 720 elements"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
+    text = BAD[name]
+    error = refused(lambda: study(tmp_path, parameters={"group": name}))
+    assert text in error and "experiments.e" in error
 
 
 @pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))

@@ -289,19 +289,6 @@ def test_it_is_said_what_no_kernel_covers():
     assert native.uncovered("circlet.native", "float32", "cpu") == "native has no kernel"
 
 
-@built
-def test_a_job_of_a_kernel_imports_no_torch(tmp_path):
-    study = planning.plan(config(tmp_path))
-    code = (
-        "import sys; from circlet import cli; cli.main(sys.argv[1:]); "
-        "print('torch' in sys.modules, 'pandas' in sys.modules)"
-    )
-    command = [sys.executable, "-c", code, "run", "--device", "cpu", "--study", study.json]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split() == ["False", "False"]
-
-
 def test_a_job_of_a_cluster_uses_the_costs_that_it_was_planned_with(monkeypatch, tmp_path):
     """This holds on other processors, too, because the plan has decided whether it has a GPU."""
     monkeypatch.setenv("CIRCLET_COSTS", str(tmp_path))
@@ -339,7 +326,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
 
 
 @built
-def test_a_run_that_is_too_large_for_the_memory_is_refused(monkeypatch, tmp_path):
+def test_a_run_that_is_too_large_for_the_memory_is_refused(tmp_path):
     """It gives one line, not an abort, in a process that may take only 256 MB more than it has."""
     study = planning.plan(config(tmp_path, parameters={"d": 10**6}))
     code = (

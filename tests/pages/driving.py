@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT
+from conftest import ROOT, run_blocks
 
 from circlet import build
 from circlet.config import reading
 from circlet.storage import parquet
 from circlet.study import planning, targets
-from circlet.training import job
 
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = "decay_scan/p17_d2_wd1/s00003"
@@ -69,9 +68,7 @@ def table(name, finished):
 
 def explorer_of(settings, folder, forged=None):
     """Run a study and make its explorer; ``forged`` may edit the files of each target."""
-    study = planning.plan(settings | {"results": str(folder)})
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    study = run_blocks(planning.plan(settings | {"results": str(folder)}))
     page = targets.explorer(study)
     wanted = {path for target in targets.with_dependencies(page) for path in target.outputs}
     for target in targets.ordered(study):
@@ -89,9 +86,10 @@ def at(run_id, step=None, **others):
 
 
 def settled(page):
-    """Wait until regions and charts are drawn and the address shows the state of the page."""
+    """Return a page when regions and charts are drawn and the address shows its state."""
     page.evaluate("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))")
     page.wait_for_selector("#explore[data-rests]")
+    return page
 
 
 def step_now(page):

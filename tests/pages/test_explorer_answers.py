@@ -40,12 +40,10 @@ def explorer(tmp_path_factory):
 
 
 @pytest.fixture
-def page_at(visit, explorer):
+def page_at(explore, explorer):
     def page_at(experiment, step, **options):
         block = next(b for b in explorer[1].blocks if b.point.experiment == experiment)
-        page = visit(explorer[0], at(block.point.run_id(1), step), **options)
-        page.wait_for_function("document.documentElement.dataset.ready")
-        settled(page)
+        page = settled(explore(explorer[0], at(block.point.run_id(1), step), **options))
         return page, block
 
     return page_at

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import serious
+from browsing import serious
 from driving import (
     CIRCLES,
     NETWORK,
@@ -22,8 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_controls_change_the_pictures(page_of):
-    page = page_of(at(NETWORK, 50))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 50)))
 
     def changes(panel, act, back):
         before = picture(page, panel)
@@ -48,8 +47,7 @@ def test_controls_change_the_pictures(page_of):
     assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
     assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
     assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     assert page.input_value("#lines") == "neighbours"
     assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
     before = picture(page, "ode")
@@ -63,8 +61,7 @@ def test_every_panel_can_be_saved(page_of, run_id):
     stem = run_id.replace("/", "_")
     for i, panel in enumerate(PANELS[run_id]):
         if i % 3 == 0:  # Chromium asks for permission after ten downloads of a page
-            page = page_of(at(run_id), scheme="dark")
-            settled(page)
+            page = settled(page_of(at(run_id), scheme="dark"))
         svg, name = download(page, panel, "svg")
         assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
@@ -81,8 +78,7 @@ def test_every_panel_can_be_saved(page_of, run_id):
 
 
 def test_saving_a_curve_keeps_what_is_enlarged(page_of):
-    page = page_of(at(CIRCLES, 0), scheme="dark")
-    settled(page)
+    page = settled(page_of(at(CIRCLES, 0), scheme="dark"))
 
     def shown():
         axis = "document.querySelector('#signals-picture .js-plotly-plot').layout.xaxis"
@@ -107,29 +103,8 @@ def test_saving_a_curve_keeps_what_is_enlarged(page_of):
     assert shown()[0] != enlarged
 
 
-def test_a_link_shows_the_same_view(page_of):
-    page = page_of(at(CIRCLES, 40))
-    page.select_option("#plane", "2")
-    page.select_option("#lines", "successive")
-    page.check("#log")
-    page.locator("#step-slider").press("ArrowLeft")
-    settled(page)
-    fragment = "#" + page.url.split("#")[1]
-    assert CIRCLES in fragment
-    other = page_of(fragment)
-    settled(other)
-    assert step_now(other) == step_now(page)
-    for panel in ("embedding", "sums"):
-        assert picture(other, panel) == picture(page, panel)
-    assert other.is_checked("#log")
-    other.evaluate("fragment => { location.hash = fragment }", at(NETWORK, 7))
-    other.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
-    assert step_now(other) == 7
-
-
 def test_the_browsers_back_goes_to_the_run_before(page_of):
-    page = page_of(at(NETWORK, 7))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 7)))
     start = page.url
     other = page.locator("#run-list input:not(:checked)").first
     run_id = other.get_attribute("value")
@@ -157,8 +132,7 @@ def test_the_browsers_back_goes_to_the_run_before(page_of):
     ],
 )
 def test_bad_links_do_no_harm(page_of, fragment):
-    page = page_of(fragment)
-    settled(page)
+    page = settled(page_of(fragment))
     assert page.locator("#run-list input:checked").count() == 1
     assert page.is_visible("#embedding-picture")
     unknown = "nothing" in fragment or "%22" in fragment
@@ -168,9 +142,48 @@ def test_bad_links_do_no_harm(page_of, fragment):
 @pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
 def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
-    page = page_of(at(run_id), size=size, scheme=scheme)
-    settled(page)
+    page = settled(page_of(at(run_id), size=size, scheme=scheme))
     system = block_of(run_id)[0].point.system.name
     screenshot(page, f"explorer_{system}_{size}_{scheme}")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not (found := serious(page)), json.dumps(found, indent=1)
+
+
+CONTROLS = ("plane", "x", "y", "lines", "method")
+BOXES = ("numbers", "fit", "log")
+
+
+def controls(page):
+    return {name: page.input_value(f"#{name}") for name in CONTROLS} | {
+        name: page.is_checked(f"#{name}") for name in BOXES
+    }
+
+
+def test_the_address_names_every_control(page_of):
+    page = page_of(at(CIRCLES, 40))
+    page.select_option("#plane", "0")
+    page.select_option("#x", index=1)
+    page.select_option("#y", index=0)
+    page.select_option("#lines", "none")
+    page.select_option("#method", "least_squares")
+    page.uncheck("#numbers")
+    page.check("#fit")
+    page.check("#log")
+    settled(page)
+    chosen, shown = controls(page), picture(page, "embedding")
+    again = settled(page_of(page.url[page.url.index("#") :]))
+    assert controls(again) == chosen
+    assert picture(again, "embedding") == shown
+    usual = settled(page_of(at(CIRCLES, 40)))
+    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
+
+
+def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
+    page = page_of(at(TRANSFORMER))
+    assert page.is_checked("#fit")
+    page.uncheck("#fit")
+    settled(page)
+    again = settled(page_of(page.url[page.url.index("#") :]))
+    assert not again.is_checked("#fit")
+    again.check("#run-list tr:nth-child(1) input")
+    assert not again.is_checked("#fit")

@@ -33,10 +33,9 @@ DIVERGING = {
 
 
 @pytest.mark.parametrize("name", DIVERGING)
-def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(visit, tmp_path, name):
+def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(explore, tmp_path, name):
     path = explorer_of({"experiments": {name: DIVERGING[name]}}, tmp_path)
-    page = visit(path)
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(path)
     assert choices(page, "filter") == ["all (2)", "diverged (2)"]
     for step in range(int(page.get_attribute("#step-slider", "max")) + 1):
         page.locator("#step-slider").fill(str(step))
@@ -75,10 +74,8 @@ SPARSE = {
 
 
 @pytest.mark.parametrize("name", SPARSE)
-def test_whatever_is_logged_can_be_seen(visit, tmp_path, name):
-    page = visit(explorer_of({"experiments": {"e": SPARSE[name]}}, tmp_path))
-    page.wait_for_function("document.documentElement.dataset.ready")
-    settled(page)
+def test_whatever_is_logged_can_be_seen(explore, tmp_path, name):
+    page = settled(explore(explorer_of({"experiments": {"e": SPARSE[name]}}, tmp_path)))
     assert page.is_visible("#embedding-picture")
     assert page.is_visible("#losses-picture") == ("curves" not in name)
     page.click("#back")
@@ -86,11 +83,10 @@ def test_whatever_is_logged_can_be_seen(visit, tmp_path, name):
     numbers(page, "embedding")
 
 
-def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
+def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
     """Embeddings are logged at every step, the network at the ends: no regions in between."""
     often = experiment(steps=6, log={"embeddings": {"every": 1}, "curves": {"every": 3}})
-    page = visit(explorer_of({"experiments": {"e": often}}, tmp_path))
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(explorer_of({"experiments": {"e": often}}, tmp_path))
     empty = "() => document.querySelector('#sums-picture canvas').toDataURL().length < 3000"
     for step, known in ((6, True), (4, False), (0, True)):
         page.locator("#step-slider").fill(str(step))
@@ -104,10 +100,9 @@ def test_a_network_of_another_step_is_not_drawn(visit, tmp_path):
     assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
 
 
-def test_a_study_of_one_run(visit, tmp_path):
+def test_a_study_of_one_run(explore, tmp_path):
     lone = experiment(seeds={"count": 1}, block=1, steps=1)
-    page = visit(explorer_of({"experiments": {"e": lone}}, tmp_path))
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(explorer_of({"experiments": {"e": lone}}, tmp_path))
     assert page.locator("#run-list input").count() == 1
     assert "You can replay the training of the run, in" in page.inner_text(".notes")
     page.click("#back")
@@ -117,7 +112,7 @@ def test_a_study_of_one_run(visit, tmp_path):
 EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&"
 
 
-def test_nothing_from_data_is_html(visit, tmp_path):
+def test_nothing_from_data_is_html(explore, tmp_path):
     """Even tables that were forged; names in a config cannot contain such letters."""
 
     def forged(target):
@@ -128,9 +123,7 @@ def test_nothing_from_data_is_html(visit, tmp_path):
             table = pa.Table.from_pandas(frame, pq.read_schema(path), preserve_index=False)
             parquet.write(table, path, parquet.footer(path))
 
-    page = visit(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged))
-    page.wait_for_function("document.documentElement.dataset.ready")
-    settled(page)
+    page = settled(explore(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged)))
     assert column(page, 2) == [EVIL, EVIL]
     assert f"{EVIL} at the end" in page.inner_text("#reading-now")
     assert choices(page, "filter")[1] == f"{EVIL} (2)"
@@ -138,14 +131,13 @@ def test_nothing_from_data_is_html(visit, tmp_path):
     assert page.locator("img").count() == 0
 
 
-def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
+def test_runs_that_are_not_in_the_page_say_so(explore, tmp_path, monkeypatch):
     """If there is little room, most runs have only their end, or only their outcome."""
     monkeypatch.setattr(explorer_budget, "LISTED", 5)
     monkeypatch.setattr(explorer_budget, "ENDS", 2 * 2 * (691 + 8 + 40))
     monkeypatch.setattr(explorer_budget, "TRAININGS", 4000)
     many = experiment(seeds={"count": 6}, block=6)
-    page = visit(explorer_of({"experiments": {"e": many}}, tmp_path))
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(explorer_of({"experiments": {"e": many}}, tmp_path))
     assert "This page lists 5 of 6 runs and shows the final state of 3" in page.inner_text(".notes")
     assert "not on this page: 1" in page.inner_text("#run-note")
     counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # with unlisted ones
@@ -171,7 +163,7 @@ def test_runs_that_are_not_in_the_page_say_so(visit, tmp_path, monkeypatch):
     assert chart.bounding_box()["width"] <= panel.bounding_box()["width"]
 
 
-def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
+def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
     broken = SPARSE["three"]["parameters"] | {"p": 2, "k": 2, "d": 2, "vocabulary": 2}
     settings = {"experiments": {"e": SPARSE["three"] | {"parameters": broken}}}
 
@@ -183,8 +175,7 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
             kept = [not (r.endswith("s00000") and name == "query") for r, name in names]
             parquet.write(table.filter(pa.array(kept)), path, parquet.footer(path))
 
-    page = visit(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
     assert "s00000 cannot be shown: " in page.inner_text("#problem")
     assert not page.is_visible("#embedding-picture")
     page.check("#run-list tr:nth-child(2) input")
@@ -196,25 +187,23 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(visit, tmp_path):
     page.keyboard.press("k")  # does nothing and shows no message
 
 
-def test_a_partial_study_has_its_explorer(visit, tmp_path):
+def test_a_partial_study_has_its_explorer(explore, tmp_path):
     whole = planning.plan(
         {"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}}
     )
     job.run_block(next(whole.blocks), "cpu")
     cli.main(["partial", "--study", whole.json])
-    page = visit(tmp_path / "partial/explorer.html")
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(tmp_path / "partial/explorer.html")
     assert "Partial" in page.inner_text(".notice:not([hidden])")
     assert "not finished: 2 of 4" in page.inner_text("#run-note")
 
 
-def test_missing_tables_are_named(visit, tmp_path):
+def test_missing_tables_are_named(explore, tmp_path):
     """A partial study leaves out tables that cannot be made."""
     study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
     study = replace(study, left_out=("explorer_runs", "explorer_states", "structures"))
     build.make(targets.explorer(study))
-    page = visit(tmp_path / "explorer.html")
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(tmp_path / "explorer.html")
     said = page.inner_text(".notice:not([hidden])")
     assert "explorer_runs and explorer_states could not be made" in said
     assert page.is_visible("#no-runs")

@@ -3,7 +3,6 @@
 import itertools
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from driving import (
@@ -13,11 +12,8 @@ from driving import (
     TRANSFORMER,
     at,
     block_of,
-    column,
-    logged,
     numbers,
     settled,
-    step_now,
     table,
     weights_at,
 )
@@ -183,8 +179,7 @@ def test_regions_lie_under_their_classes(page_of, finished, dimensions):
 
 
 def test_regions_are_of_the_whole_plane_alone(page_of):
-    page = page_of(at(NETWORK, dimensions="1,1"))
-    settled(page)
+    page = settled(page_of(at(NETWORK, dimensions="1,1")))
     assert len(set(page.evaluate(PIXELS, ["sums", [[0.1, 0.1], [0.9, 0.2], [0.5, 0.9]]]))) == 1
     assert "only for both dimensions" in page.inner_text("#sums-note")
 
@@ -206,8 +201,7 @@ def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):
 
 
 def test_attention_is_drawn_cell_by_cell(page_of):
-    page = page_of(at(TRANSFORMER))
-    settled(page)
+    page = settled(page_of(at(TRANSFORMER)))
     values = np.array([row[2:] for row in numbers(page, "attention")[1]], float)
     rows, columns = values.shape
     shares = [
@@ -229,8 +223,7 @@ CHART = """id => {
 
 
 def test_the_linear_ode_is_drawn_as_it_is(page_of):
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     chart = page.evaluate(CHART, "ode")
     rows = np.array(numbers(page, "ode")[1], float)
     (heat,) = chart["data"]
@@ -249,8 +242,7 @@ def survivors_of(finished):
 
 def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
     run_id, alive = survivors_of(finished)
-    page = page_of(at(run_id))
-    settled(page)
+    page = settled(page_of(at(run_id)))
     columns, rows = numbers(page, "signals")
     rows = np.array(rows, float)
     chart = page.evaluate(CHART, "signals")
@@ -274,16 +266,14 @@ def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
 
 
 def test_without_survivors_all_signals_are_coloured(page_of):
-    page = page_of(at(CIRCLES))
-    settled(page)
+    page = settled(page_of(at(CIRCLES)))
     assert page.inner_text("#signals-note").startswith("no survivors")
     assert {trace["line"]["width"] for trace in page.evaluate(CHART, "signals")["data"]} == {2}
 
 
 @pytest.mark.parametrize("log", [0, 1])
 def test_losses_and_accuracies_have_their_axes(page_of, log):
-    page = page_of(at(CIRCLES, 40, log=log))
-    settled(page)
+    page = settled(page_of(at(CIRCLES, 40, log=log)))
     columns, rows = numbers(page, "losses")
     rows = np.array(rows, float)
     rows = rows[rows[:, 0] > 0] if log else rows
@@ -298,81 +288,3 @@ def test_losses_and_accuracies_have_their_axes(page_of, log):
     # The axis starts at the first logged step of all panels: signals are logged at step 1.
     share = np.log(40) / np.log(80) if log else 40 / 80
     assert abs(line - area["x"] - share * area["width"]) < 0.03 * area["width"]
-
-
-# Texts beside the pictures.
-
-
-def test_the_reading_is_of_the_step(page_of, finished):
-    curves = logged(finished, TRANSFORMER, "curves").set_index("step")
-    epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
-    page = page_of(at(TRANSFORMER, int(curves.index[len(curves) // 3])))
-    settled(page)
-    step = step_now(page)
-    row = curves.loc[curves.index[curves.index <= step].max()]
-    said = page.inner_text("#reading-now")
-    loss, accuracy = (said.split(f"{name} ")[1].split(",")[0].split(" ")[0] for name in
-                      ("train loss", "test accuracy"))  # fmt: skip
-    assert float(loss) == pytest.approx(row["train_loss"], rel=0.006)
-    assert float(accuracy) == pytest.approx(row["test_accuracy"], rel=0.006)
-    epoch = float(page.inner_text("#step-now").split("epoch ")[1])
-    assert epoch == pytest.approx(step / epochs, rel=0.006)
-    assert page.get_attribute("#step-slider", "aria-valuetext") == f"step {step}"
-
-
-def test_epochs_of_the_list_are_those_of_the_table(page_of, finished):
-    runs = table("explorer_runs", finished).set_index("run_id")
-    page = page_of(at(TRANSFORMER))
-    heads = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
-    ids = page.eval_on_selector_all("#run-list input", "all => all.map(one => one.value)")
-    epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
-    for name, of in (("structure_epoch", "structure_step"), ("fit_epoch", "fit_step")):
-        shown = column(page, heads.index(name) + 1)
-        for run_id, text in zip(ids, shown, strict=True):
-            step = runs[of][run_id]
-            assert text == ("–" if pd.isna(step) else f"{step / epochs:.3g}")
-
-
-# The address.
-
-CONTROLS = ("plane", "x", "y", "lines", "method")
-BOXES = ("numbers", "fit", "log")
-
-
-def controls(page):
-    return {name: page.input_value(f"#{name}") for name in CONTROLS} | {
-        name: page.is_checked(f"#{name}") for name in BOXES
-    }
-
-
-def test_the_address_names_every_control(page_of):
-    page = page_of(at(CIRCLES, 40))
-    page.select_option("#plane", "0")
-    page.select_option("#x", index=1)
-    page.select_option("#y", index=0)
-    page.select_option("#lines", "none")
-    page.select_option("#method", "least_squares")
-    page.uncheck("#numbers")
-    page.check("#fit")
-    page.check("#log")
-    settled(page)
-    chosen, shown = controls(page), page.evaluate(DRAWN, "embedding")
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
-    assert controls(again) == chosen
-    assert again.evaluate(DRAWN, "embedding") == shown
-    usual = page_of(at(CIRCLES, 40))
-    settled(usual)
-    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
-
-
-def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
-    page = page_of(at(TRANSFORMER))
-    assert page.is_checked("#fit")
-    page.uncheck("#fit")
-    settled(page)
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
-    assert not again.is_checked("#fit")
-    again.check("#run-list tr:nth-child(1) input")
-    assert not again.is_checked("#fit")

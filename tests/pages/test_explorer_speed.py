@@ -1,11 +1,14 @@
 """What the explorer shows while a slow connection still sends it."""
 
+import contextlib
 import functools
 import http.server
+import itertools
 import threading
 
 import pandas as pd
 import pytest
+from driving import settled
 
 from circlet.pages import explorer
 from circlet.pages.explorer import packing
@@ -35,28 +38,52 @@ class Slow(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
-    """The picture is there when its run has arrived, the curves when their library has."""
+@contextlib.contextmanager
+def arriving(browser, finished, *marks):
+    """Open the explorer, which arrives up to each mark, and further when an event is set."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
-    picture, curves = (content.index(b'<script type="text/plain" id="%b"' % name)
-                       for name in (b"plotly", b"parquet"))  # fmt: skip
-    assert curves < len(content) / 2
-    ends = [threading.Event() for _ in range(3)]
-    pieces = content[:picture], content[picture:curves], content[curves:]
-    handler = functools.partial(Slow, list(zip(pieces, ends, strict=True)))
+    places = [content.index(b'<script type="text/plain" id="%b"' % mark) for mark in marks]
+    assert places[-1] < len(content) / 2
+    cuts = itertools.pairwise([0, *places, len(content)])
+    parts = [(content[slice(*cut)], threading.Event()) for cut in cuts]
+    handler = functools.partial(Slow, parts)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = browser.new_page()
         page.set_default_timeout(120_000)
         page.goto(f"http://127.0.0.1:{server.server_port}", wait_until="commit")
+        try:
+            yield page, [end for _, end in parts]
+        finally:
+            for _, end in parts:
+                end.set()
+            page.close()
+            server.shutdown()
+
+
+def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
+    """The picture is there when its run has arrived, the curves when their library has."""
+    with arriving(browser, finished, b"plotly", b"parquet") as (page, ends):
         for seen, end in zip((PICTURE, CURVE), ends, strict=False):
             page.wait_for_selector(seen, state="attached")
             assert page.evaluate("document.readyState") == "loading"
             end.set()
         ends[-1].set()
         page.wait_for_function("document.readyState === 'complete'")
-        page.close()
-        server.shutdown()
+
+
+def test_a_run_that_is_chosen_before_it_arrives_is_waited_for(browser, finished):
+    with arriving(browser, finished, b"plotly") as (page, ends):
+        page.wait_for_selector(PICTURE, state="attached")
+        page.click("#run-list tr.training:has(input:not(:checked))")
+        page.wait_for_function("document.getElementById('waiting').textContent")
+        assert page.evaluate("document.readyState") == "loading"
+        for end in ends:
+            end.set()
+        page.wait_for_function("!document.getElementById('waiting').textContent")
+        page.wait_for_selector("#losses-picture .js-plotly-plot")
+        settled(page)
+        assert f"run={page.input_value('#run-list input:checked')}&" in page.url
 
 
 def test_what_a_reader_looks_at_first_comes_first():

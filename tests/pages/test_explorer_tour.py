@@ -1,12 +1,10 @@
 """The explorer in a real Chromium: what it tells a reader who is new to the subject."""
 
-import http.server
 import re
-import threading
 
 import numpy as np
 import pytest
-from conftest import serious
+from browsing import serious
 from driving import CIRCLES, NETWORK, at, finished_block_of, settled, step_now, table
 
 pytestmark = pytest.mark.browser
@@ -21,29 +19,21 @@ def stops(page):
     return page.eval_on_selector_all("#tour-stops a", "all => all.map(one => one.hash)")
 
 
-def test_it_opens_with_what_is_learned_on_a_run_that_moves(page_of, finished):
-    page = page_of()
-    settled(page)
+def test_it_opens_with_what_is_learned(page_of):
+    page = settled(page_of())
     assert "modular addition" in page.inner_text("#introduction")
     assert page.url.endswith(stops(page)[0])
     assert step_now(page) == 0
-    runs = table("explorer_runs", finished).set_index("run_id")
-    opened = page.input_value("#run-list input:checked")
-    alike = runs[(runs["system"] == runs["system"][opened]) & (runs["d"] == 2)]
-    alike = alike[alike["outcome"] == runs["outcome"][opened]]
-    states = table("explorer_states", finished).query("name == 'embedding'")
-    frames = states[states["run_id"].isin(alike.index)].groupby("run_id").size()
-    assert frames[opened] == frames.max()
     page.click("#terms summary")
     assert "remainder" in page.inner_text("#terms dl")
     page.click("#embedding .help summary")
     assert "places each number" in page.inner_text("#embedding .help p")
+    assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
     assert not serious(page)
 
 
 def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finished):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     runs = table("explorer_runs", finished).set_index("run_id")
     hashes = stops(page)
     assert len(hashes) >= 3
@@ -68,8 +58,7 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
 
 
 def test_a_stop_leaves_when_another_run_is_chosen(page_of):
-    page = page_of()
-    settled(page)
+    page = settled(page_of())
     page.click("#forward")
     assert "random place" in page.inner_text("#tour-text")  # the same training
     page.locator("#run-list input:not(:checked)").first.check()
@@ -87,15 +76,8 @@ def test_what_is_played_comes_into_view(page_of):
     assert page.evaluate(top) < 0.5
 
 
-def test_a_step_is_said_in_a_sentence(page_of):
-    page = page_of(at(NETWORK, 0))
-    settled(page)
-    assert page.inner_text("#sentence-now").startswith("Training starts from random weights")
-
-
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
-    page = page_of(at(NETWORK, 7))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 7)))
     (other,) = page.locator("#points input:not(:checked)").all()
     place = other.get_attribute("value")
     page.check(f"#points input[value='{place}']", force=True)
@@ -104,8 +86,7 @@ def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
 
 
 def test_a_run_is_kept_beside_another(page_of):
-    page = page_of(at(NETWORK, 40))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 40)))
     page.click("#keep")
     settled(page)
     assert drawn(page, "embedding-kept") == drawn(page, "embedding")
@@ -119,8 +100,7 @@ def test_a_run_is_kept_beside_another(page_of):
     settled(page)
     assert drawn(page, "embedding-kept") != kept
     assert "seed 3" in page.inner_text("#kept-words")
-    again = page_of(page.url[page.url.index("#") :])
-    settled(again)
+    again = settled(page_of(page.url[page.url.index("#") :]))
     assert drawn(again, "embedding-kept") == drawn(page, "embedding-kept")
     page.click("#release")
     settled(page)
@@ -135,49 +115,6 @@ def test_a_button_starts_a_live_network(page_of):
     assert page.inner_text("#network-run") == "Pause"
     page.click("#network-run")
     assert page.locator("#network-losses-picture svg > g > path").count() >= 2
-
-
-def test_the_first_picture_does_not_wait_for_the_rest_of_the_file(browser, finished):
-    """The server sends only the data of the first stop until the picture is there."""
-    content = (finished.folder / "results/smoke/explorer.html").read_bytes()
-    cut = content.index(b'id="plotly"')
-    assert cut < len(content) / 2
-    go_on = threading.Event()
-
-    class Slow(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content[:cut])
-            self.wfile.flush()
-            go_on.wait(120)
-            self.wfile.write(content[cut:])
-
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    page = browser.new_page()
-    try:
-        page.goto(f"http://127.0.0.1:{server.server_port}/", wait_until="commit")
-        page.wait_for_selector("#embedding-picture svg > g + g text", timeout=60_000)
-        page.click("#run-list tr.training:has(input:not(:checked))")
-        page.wait_for_function("document.getElementById('waiting').textContent")
-        assert page.evaluate("document.readyState") == "loading"
-        go_on.set()
-        page.wait_for_function("!document.getElementById('waiting').textContent")
-        page.wait_for_selector("#losses-picture .js-plotly-plot", timeout=60_000)
-        chosen = page.input_value("#run-list input:checked")
-        settled(page)
-        assert f"run={chosen}&" in page.url
-    finally:
-        go_on.set()
-        page.close()
-        server.shutdown()
-        server.server_close()
 
 
 TOUCH = """() => {
@@ -198,8 +135,7 @@ TOUCH = """() => {
 
 def test_a_touch_on_a_curve_is_left_to_the_page(page_of):
     """The page then scrolls: no handler takes the touch, and the style allows scrolling."""
-    page = page_of(at(NETWORK), size="phone")
-    settled(page)
+    page = settled(page_of(at(NETWORK), size="phone"))
     assert page.evaluate(TOUCH) == [False, False, False, "pan-y pinch-zoom"]
 
 
@@ -208,8 +144,7 @@ def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
     runs = table("explorer_runs", finished).set_index("run_id")
     runs = runs[(runs["experiment"] == "heads") & (runs["shown"] == "training")]
     run = runs[runs["moments"].notna()].iloc[0]
-    page = page_of(f"#run={run.name}")
-    settled(page)
+    page = settled(page_of(f"#run={run.name}"))
     logged = np.array(finished_block_of(finished, run.name)[0].point.steps_logged("parameters"))
     buttons = page.locator("#moments button")
     assert buttons.count() == len(run["moments"]) > 0

@@ -1,5 +1,7 @@
 """The explorer in a real Chromium: scrubbing through a training, and playing it."""
 
+import itertools
+
 import pytest
 from driving import (
     CIRCLES,
@@ -20,8 +22,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
 def test_training_can_be_scrubbed_stepped_and_played(page_of, run_id):
-    page = page_of(at(run_id))
-    settled(page)
+    page = settled(page_of(at(run_id)))
     last, end = step_now(page), picture(page, "embedding")
     assert last == block_of(run_id)[0].point.steps
     page.locator("#step-slider").fill("0")
@@ -79,8 +80,7 @@ FRAME = "() => { let x = 0; for (let i = 0; i < 12e6; i++) x = (31 * x + i) % 10
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
 def test_a_frame_of_scrubbing_is_little_work(page_of, run_id):
     """Measured in CPU time of the page, to which no other process adds."""
-    page = page_of(at(run_id))
-    settled(page)
+    page = settled(page_of(at(run_id)))
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -124,17 +124,20 @@ def test_it_plays_as_fast_as_it_says(page_of):
 
 
 def test_another_system_can_be_chosen_while_it_plays(page_of):
+    """The last of two choices counts."""
     page = page_of(at(NETWORK, 0))
-    for system in reversed(STUDY.systems):
+    for other, system in itertools.pairwise([STUDY.systems[0], *reversed(STUDY.systems)]):
         page.click("#play")
         page.evaluate(
-            """system => {
+            """systems => {
               const select = document.getElementById("system");
-              select.value = system;
-              select.dispatchEvent(new Event("change"));
+              for (const system of systems) {
+                select.value = system;
+                select.dispatchEvent(new Event("change"));
+              }
               document.getElementById("back").click();
             }""",
-            system,
+            [other, system],
         )
         settled(page)
         run = page.input_value("#run-list input:checked")
@@ -161,8 +164,7 @@ def test_links_within_the_page_keep_the_run(page_of, part):
 
 
 def test_a_click_on_a_curve_goes_to_its_step(page_of):
-    page = page_of(at(NETWORK, 0))
-    settled(page)
+    page = settled(page_of(at(NETWORK, 0)))
     area = page.locator("#losses-picture .nsewdrag").first
     area.scroll_into_view_if_needed()
     box = area.bounding_box()

@@ -1,6 +1,7 @@
 """The panels of the explorer show the values of the logs."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from driving import (
@@ -10,9 +11,12 @@ from driving import (
     TRANSFORMER,
     at,
     block_of,
+    column,
     embedding_at,
     logged,
     numbers,
+    settled,
+    step_now,
     table,
     weights_at,
 )
@@ -107,8 +111,6 @@ def test_readings_are_those_of_python(page_of, finished):
     reading = page.inner_text("#reading-now")
     assert f"norm ratio {structures.norm_ratio(embedding):.2f}" in reading
     assert f"imperfections {structures.count_imperfections(embedding)} of 153" in reading
-    curves = logged(finished, NETWORK, "curves").set_index("step").loc[50]
-    assert f"train loss {float(f'{curves.train_loss:.3g}'):g}" in reading
 
 
 def test_sequences_and_attention_are_those_of_python(page_of, finished):
@@ -142,3 +144,33 @@ def test_coefficients_are_those_of_the_table(page_of, finished):
             index="target", columns="source", values="coefficient"
         )
         np.testing.assert_allclose(np.array(found, float)[:, 1:], matrix, rtol=1e-4, atol=1e-12)
+
+
+def test_the_reading_is_of_the_step(page_of, finished):
+    curves = logged(finished, TRANSFORMER, "curves").set_index("step")
+    epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
+    page = page_of(at(TRANSFORMER, int(curves.index[len(curves) // 3])))
+    settled(page)
+    step = step_now(page)
+    row = curves.loc[curves.index[curves.index <= step].max()]
+    said = page.inner_text("#reading-now")
+    loss, accuracy = (said.split(f"{name} ")[1].split(",")[0].split(" ")[0] for name in
+                      ("train loss", "test accuracy"))  # fmt: skip
+    assert float(loss) == pytest.approx(row["train_loss"], rel=0.006)
+    assert float(accuracy) == pytest.approx(row["test_accuracy"], rel=0.006)
+    epoch = float(page.inner_text("#step-now").split("epoch ")[1])
+    assert epoch == pytest.approx(step / epochs, rel=0.006)
+    assert page.get_attribute("#step-slider", "aria-valuetext") == f"step {step}"
+
+
+def test_epochs_of_the_list_are_those_of_the_table(page_of, finished):
+    runs = table("explorer_runs", finished).set_index("run_id")
+    page = page_of(at(TRANSFORMER))
+    heads = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
+    ids = page.eval_on_selector_all("#run-list input", "all => all.map(one => one.value)")
+    epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
+    for name, of in (("structure_epoch", "structure_step"), ("fit_epoch", "fit_step")):
+        shown = column(page, heads.index(name) + 1)
+        for run_id, text in zip(ids, shown, strict=True):
+            step = runs[of][run_id]
+            assert text == ("–" if pd.isna(step) else f"{step / epochs:.3g}")

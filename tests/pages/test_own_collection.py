@@ -1,11 +1,8 @@
 """The explorer of a user's collection in a real Chromium: texts of its systems and its folder."""
 
+import driving
 import pytest
 from conftest import experiment
-
-from circlet import build
-from circlet.study import planning, targets
-from circlet.training import job
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +45,7 @@ OWN = {
 
 
 @pytest.fixture
-def explorer_of(visit, tmp_path):
+def explorer_of(explore, tmp_path):
     """Return a function that opens the explorer of a study with the collection ``mine``."""
 
     def explorer_of(declares, files=()):
@@ -57,18 +54,8 @@ def explorer_of(visit, tmp_path):
         for name, text in (parts | dict(files)).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-        settings = {"results": str(tmp_path / "results"), "collections": [str(folder)]}
-        study = planning.plan(settings | {"experiments": {"e": experiment("mine.net")}})
-        for block in study.ordered_blocks:
-            job.run_block(block, "cpu")
-        page = targets.explorer(study)
-        needed = {target.name for target in targets.with_dependencies(page)}
-        for target in targets.ordered(study):
-            if target.name in needed:
-                build.make(target)
-        opened = visit(page.outputs[0])
-        opened.wait_for_function("document.documentElement.dataset.ready")
-        return opened
+        settings = {"collections": [str(folder)], "experiments": {"e": experiment("mine.net")}}
+        return explore(driving.explorer_of(settings, tmp_path / "results"))
 
     return explorer_of
 

@@ -5,13 +5,12 @@ import shutil
 
 import pandas as pd
 import pytest
-from conftest import ROOT, experiment, serious
+from browsing import serious
+from conftest import ROOT, experiment, make_all, run_blocks
 from driving import choices, settled
 
-from circlet import build
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
-from circlet.training import job
 
 PANELS = {
     "letters": ["embedding", "losses"],
@@ -49,11 +48,8 @@ EXPERIMENTS = {
 def made(folder, experiments, collection=ROOT / "tests/networks"):
     """Make and return a study of these networks, with its pages."""
     settings = {"results": str(folder), "collections": [str(collection)]}
-    study = planning.plan(settings | {"experiments": experiments})
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
-    for target in targets.ordered(study):
-        build.make(target)
+    study = run_blocks(planning.plan(settings | {"experiments": experiments}))
+    make_all(study)
     return study
 
 
@@ -64,16 +60,13 @@ def study(tmp_path_factory):
 
 
 @pytest.fixture
-def page_of(visit, study):
+def page_of(explore, study):
     """Open the explorer with the first run of an experiment."""
 
     def page_of(experiment, **others):
         run_id = study.experiment(experiment)[-1].run_id(0)
         parts = "&".join(f"{name}={value}" for name, value in others.items())
-        page = visit(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}")
-        page.wait_for_function("document.documentElement.dataset.ready")
-        settled(page)
-        return page
+        return settled(explore(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}"))
 
     return page_of
 
@@ -250,11 +243,10 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
 
 
 @pytest.mark.browser
-def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
+def test_diverged_runs_are_drawn_as_far_as_they_go(explore, tmp_path):
     wild = {"parameters": {"learning_rate": 1e30}, "steps": 20}
     study = made(tmp_path, {name: system(name) | wild for name in PANELS})
-    page = visit(targets.explorer(study).outputs[0])
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(targets.explorer(study).outputs[0])
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)
@@ -265,12 +257,11 @@ def test_diverged_runs_are_drawn_as_far_as_they_go(visit, tmp_path):
 
 
 @pytest.mark.browser
-def test_runs_of_which_the_page_has_numbers_alone_say_so(visit, tmp_path, monkeypatch):
+def test_runs_of_which_the_page_has_numbers_alone_say_so(explore, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
     study = made(tmp_path, {name: system(name) for name in PANELS})
-    page = visit(targets.explorer(study).outputs[0])
-    page.wait_for_function("document.documentElement.dataset.ready")
+    page = explore(targets.explorer(study).outputs[0])
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import ROOT, serious
+from browsing import serious
+from conftest import ROOT
 from PIL import Image
 
 from circlet import frozen
@@ -30,6 +31,10 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
     screenshot(page, f"report_{size}_{scheme}")
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    if size == "phone":
+        wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+        assert page.eval_on_selector_all(".wide, table, figure", wide) == 0
+        assert page.locator("table").count() > 20
     assert not (found := serious(page)), json.dumps(found, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert page.locator("img").count() >= 30
@@ -77,13 +82,12 @@ def test_its_links_lead_somewhere(visit, report, finished):
     assert len(played) > 20
 
 
-def test_a_run_that_a_figure_shows_is_what_its_link_opens(visit, report):
+def test_a_run_that_a_figure_shows_is_what_its_link_opens(visit, explore, report):
     page = visit(report)
     link = page.locator("#grid_and_circle p a").first
     page.wait_for_selector("a[href^=explorer]")
     fragment = link.get_attribute("href").removeprefix("explorer.html")
-    explorer = visit(report.parent / "explorer.html", fragment)
-    explorer.wait_for_function("document.documentElement.dataset.ready")
+    explorer = explore(report.parent / "explorer.html", fragment)
     assert fragment.removeprefix("#") in explorer.evaluate("location.hash")
     assert explorer.is_hidden("#not-here")
 
@@ -108,18 +112,16 @@ def test_its_contents_stay_in_sight_and_say_where_one_is(visit, report):
     assert phone.locator(".to-contents").bounding_box()["y"] >= 0
 
 
-def test_on_a_phone_no_table_is_wider_than_the_screen(visit, report):
-    """With everything open, no element is wider than the screen."""
-    page = visit(report, size="phone")
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-    wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
-    assert page.eval_on_selector_all(".wide, table, figure", wide) == 0
-    assert page.eval_on_selector_all("table", "all => all.length") > 20
-
-
-def test_its_counts_are_those_of_the_scorecard(visit, tmp_path):
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A frozen study with verdicts, and its report."""
     study = planning.plan_file(ROOT / "docs/studies/grids_and_circles/config.yaml")
-    page = visit(frozen.report(study, tmp_path / "page"))
+    return study, frozen.report(study, tmp_path_factory.mktemp("judged") / "page")
+
+
+def test_its_counts_are_those_of_the_scorecard(visit, judged):
+    study, path = judged
+    page = visit(path)
     card = parquet.read_table(study, "scorecard")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()
     numbers = page.locator(".tally b").all_inner_texts()
@@ -134,10 +136,8 @@ def test_a_study_without_tests_says_so_instead_of_counting_to_zero(visit, report
     assert page.locator(".tally, .papers").count() == 0
 
 
-def test_a_link_into_a_closed_part_opens_it(visit, tmp_path):
-    study = planning.plan_file(ROOT / "docs/studies/grids_and_circles/config.yaml")
-    path = frozen.report(study, tmp_path / "page")
-    page = visit(path)
+def test_a_link_into_a_closed_part_opens_it(visit, judged):
+    page = visit(judged[1])
     claim = page.locator(".claims tr[id]").first
     assert not claim.is_visible()
     page.evaluate("id => { location.hash = id }", claim.get_attribute("id"))

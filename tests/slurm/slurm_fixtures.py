@@ -7,7 +7,7 @@ from pathlib import Path
 
 import cluster as slurm
 import pytest
-from conftest import project_copy, start_seconds
+from projects import project_copy, start_seconds
 from sweep import SHORT, Sweep
 
 from circlet.storage import parquet

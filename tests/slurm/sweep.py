@@ -11,7 +11,8 @@ from pathlib import Path
 import cluster as slurm
 import pandas as pd
 import yaml
-from conftest import PATIENCE, Project
+from conftest import PATIENCE
+from projects import Project
 
 from circlet.storage import parquet
 

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 import cluster as slurm
 import pandas as pd
 import pytest
+from conftest import run_blocks
 from sweep import ONE_FAILS, SHORT, TRAINING
 
 from circlet.storage import parquet
 from circlet.study import cost, planning
-from circlet.training import job
 
 pytestmark = pytest.mark.slurm
 pytest_plugins = ["slurm_fixtures"]
@@ -34,9 +34,7 @@ def test_many_short_blocks_are_few_jobs(sweep, tmp_path):
     assert sweep.ends() == 0, sweep.said
     assert len(submissions(sweep)) == 2
     assert not sweep.find("results/.kept")
-    here = planning.plan(sweep.config | {"results": str(tmp_path / "here")})
-    for block in here.blocks:
-        job.run_block(block, "cpu")
+    here = run_blocks(planning.plan(sweep.config | {"results": str(tmp_path / "here")}))
     ours = pd.concat([parquet.read_log(b, "embeddings") for b in here.blocks], ignore_index=True)
     pd.testing.assert_frame_equal(sweep.embeddings(), ours)
     assert sweep.start("table_embeddings").ends() == 0

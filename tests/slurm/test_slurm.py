@@ -11,11 +11,11 @@ import cluster as slurm
 import pandas as pd
 import pytest
 import yaml
+from conftest import run_blocks
 from sweep import ONE_FAILS, SHORT
 
 from circlet.storage import parquet
 from circlet.study import cost, planning
-from circlet.training import job
 
 pytestmark = pytest.mark.slurm
 pytest_plugins = ["slurm_fixtures"]
@@ -43,9 +43,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
 
-    here = planning.plan(sweep.config | {"results": str(tmp_path / "here")})
-    for block in here.blocks:
-        job.run_block(block, "cpu")
+    here = run_blocks(planning.plan(sweep.config | {"results": str(tmp_path / "here")}))
     ours = pd.concat(
         [parquet.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
         ignore_index=True,

@@ -11,7 +11,6 @@ from conftest import (
     config,
     experiment,
     flipped,
-    make_tables,
     mounted,
     ran,
     run_blocks,
@@ -164,21 +163,9 @@ def test_no_log_is_taken_for_another(tmp_path):
         assert len(parquet.read_log(block, kind))
 
 
-def test_a_table_of_another_config_is_never_read(tmp_path):
-    """For example a table of 2 seeds that was copied over one of 4."""
-    few, many = (planning.plan(config(tmp_path, seeds={"count": n})) for n in (2, 4))
-    run_blocks(many)
-    make_tables(many, "explorer_runs")
-    make_tables(few, "runs")
-    (dependent,) = (table for table in targets.tables(many) if table.name == "explorer_runs")
-    with refused(many.table("runs"), "was made from another config, other code"):
-        build.make(dependent)
-
-
 def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkeypatch):
     """The key was right when the job began; then a module or its data changed."""
-    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    run_blocks(study)
+    study = run_blocks(planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}}))
     edits = {  # all in one process, as `partial` makes them
         "runs": "circlet/sweeps/tables/runs.py",
         "scorecard": "musat/claims.csv",
@@ -207,8 +194,7 @@ def test_code_that_is_edited_while_it_is_imported_makes_nothing(tmp_path, monkey
 
 
 def test_no_table_is_taken_for_another(tmp_path):
-    study = planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}})
-    run_blocks(study)
+    study = run_blocks(planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}}))
     made = [target for target in targets.ordered(study) if target.kind == "tables"]
     for target in made:
         build.make(target)

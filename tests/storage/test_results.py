@@ -18,15 +18,11 @@ from circlet.training import job
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Two systems; the first sweeps a parameter without a label."""
-    made = planning.plan(
-        {
-            "results": str(tmp_path_factory.mktemp("r")),
-            "experiments": {
-                "a": experiment(sweep={"hidden": [8, 16], "weight_decay": [0, 0.5]}),
-                "b": experiment("particles"),
-            },
-        }
-    )
+    both = {
+        "a": experiment(sweep={"hidden": [8, 16], "weight_decay": [0, 0.5]}),
+        "b": experiment("particles"),
+    }
+    made = planning.plan({"results": str(tmp_path_factory.mktemp("r")), "experiments": both})
     make_tables(run_blocks(made), "runs")
     return made
 
@@ -125,17 +121,13 @@ def test_folders_are_no_hive_partitions(study):
         (lambda r: r.log("curves", step=3), "there is no parameter 'step': write steps="),
         (lambda r: r.table("curves"), "'curves' is a log: write log('curves')"),
         (lambda r: circlet.load(r.folder / "x"), "there is no such folder"),
+        (lambda r: r.table("runs", engine="spark"), "must be one of pandas, polars, arrow"),
     ],
 )
 def test_what_there_is_not_is_one_line(results, ask, said):
-    with pytest.raises(LogError) as error:
+    with pytest.raises((LogError, ConfigError)) as error:
         ask(results)
     assert said in str(error.value)
-
-
-def test_another_engine_is_refused(results):
-    with pytest.raises(ConfigError, match="must be one of pandas, polars, arrow"):
-        results.table("runs", engine="spark")
 
 
 def test_of_blocks_that_overlap_the_newest_counts(tmp_path):

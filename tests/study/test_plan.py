@@ -10,7 +10,7 @@ from circlet.config import schema
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.schedules import steps_of
 from circlet.errors import ConfigError
-from circlet.study import cost, measured, planning, points
+from circlet.study import cost, measured, planning
 from circlet.study.points import canonical
 from circlet.systems.spec import Log, number
 
@@ -70,6 +70,7 @@ def test_a_job_has_the_names_of_the_plan(sweep):
     keep = [{"keep": {"strongest": 1, "of": "plain"}}]
     every = {"plain": experiment(sweep=sweep), "base": base}
     every["next"] = experiment(interventions=keep, sweep=sweep)
+    every["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, seeds={"count": 6})
     for block in planning.plan({"results": "r", "experiments": every}).blocks:
         (again,) = planning.plan(json.loads(block.study)).blocks
         assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
@@ -94,13 +95,9 @@ def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
     assert made(sweep={"hidden": hidden}) == [rates[0], wider[0]]  # the rate is not swept any more
 
 
-@pytest.mark.parametrize("same", ["0.3", "0.30", "3e-1", "0.299999999999999999"])
-def test_numbers_are_canonical(same):
-    assert canonical(float(same)) == "0.3"
-    assert paths(sweep={"weight_decay": [float(same)]}) == paths(sweep={"weight_decay": [0.3]})
-
-
-def test_integers_and_floats_are_the_same_number():
+def test_numbers_are_canonical():
+    assert {canonical(x) for x in (0.3, 3e-1, 0.299999999999999999)} == {"0.3"}
+    assert canonical(0.123456789) == "0.123456789"
     assert paths(sweep={"weight_decay": [1]}) == paths(sweep={"weight_decay": [1.0]})
     one, other = (planning.plan(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
     assert one.spec == other.spec
@@ -137,17 +134,6 @@ def test_blocks_cover_the_seeds_once():
     seeds = [seed for block in study.blocks for seed in block.seeds]
     assert seeds == list(range(10, 25))
     assert [block.name for block in study.blocks] == ["00010-00014", "00015-00019", "00020-00024"]
-
-
-def test_a_block_is_the_study_of_itself():
-    study = planning.plan(
-        config(sweep={"learning_rate": [0.01, 0.1]}, cases=[{"p": 5}], seeds={"count": 6})
-    )
-    for block in study.blocks:
-        again = list(planning.plan(json.loads(block.study)).blocks)
-        assert len(again) == 1
-        assert again[0].logs == block.logs
-        assert again[0].point.spec == block.point.spec
 
 
 @pytest.mark.parametrize("kind", ["curves", "signals", "embeddings", "parameters"])
@@ -200,17 +186,6 @@ def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
     assert len(planning.plan(config(system="networks.regression", **cases) | own).points) == 2
 
 
-def test_fixed_seeds():
-    point = planning.plan(config(seeds={"count": 2, "embedding": 7})).points[0]
-    assert (point.seeds(1).embedding, point.seeds(1).network, point.seeds(1).data) == (7, 1, 1)
-
-
-def test_run_ids_are_unique():
-    study = planning.plan(config(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}))
-    ids = [b.point.run_id(s) for b in study.blocks for s in b.seeds]
-    assert len(set(ids)) == len(ids) == 8
-
-
 def test_schedule_has_first_and_last():
     assert steps_of(Schedule(), 7).tolist() == [0, 7]
     assert steps_of(Schedule(every=3), 7).tolist() == [0, 3, 6, 7]
@@ -241,11 +216,6 @@ def test_a_schedule_has_all_steps_that_it_names(schedule, until, steps, epoch):
     listed = {step for step in listed if step <= steps}
     decoded = schema.decoded(schedule, Schedule)
     assert steps_of(decoded, steps, epoch, early=range(11)).tolist() == sorted(listed)
-
-
-def test_a_log_of_a_billion_steps_is_refused():
-    with pytest.raises(ConfigError, match=r"e\.log\.curves: more than 1000000 steps of a log"):
-        planning.plan(config(steps=10**9, log={"curves": {"every": 2}}))
 
 
 def test_cost_grows_with_the_study(monkeypatch):
@@ -281,21 +251,11 @@ def test_products_stand_in_identities_where_they_are_rounded():
     ]  # fmt: skip
 
 
-def test_a_raised_version_is_another_spec(monkeypatch):
-    before = planning.plan(config()).points[0].spec
-    respecify(monkeypatch, version=SYSTEMS["constant_attention"].version + 1)
-    assert planning.plan(config()).points[0].spec != before
-
-
 def test_run_ids_differ_between_experiments():
     points = planning.plan(
         {"results": "r", "experiments": {"a": experiment(), "b": experiment()}}
     ).points
     assert [p.run_id(3) for p in points] == ["a/p17_d2_wd0/s00003", "b/p17_d2_wd0/s00003"]
-
-
-def test_names_keep_all_digits():
-    assert points.canonical(0.123456789) == "0.123456789"
 
 
 def test_a_log_at_the_last_step_is_allowed():

@@ -1,11 +1,8 @@
 """Plots that an experiment has by rule, plots that a config can ask for, and refused ones."""
 
-import re
-
 import pytest
-from conftest import config, experiment
+from conftest import config, experiment, refused
 
-from circlet.errors import ConfigError
 from circlet.study import contributions, planning, plots, targets
 
 DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
@@ -95,33 +92,26 @@ def test_captions_say_what_of_which_runs():
         ({"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
         ({"distributions": "e"}, "also varies weight_decay"),
         ({"curves": "e", "name": "loss_spikes"}, "there is a figure 'loss_spikes'"),
+        ({"forest": "e"}, "shows differences, so e needs the key `compare`"),
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(figure, said):
-    with pytest.raises(ConfigError) as error:
-        of([figure], sweep=DECAYS | DIMENSIONS)
-    assert said in str(error.value) and "\n" not in str(error.value)
+    assert said in refused(lambda: of([figure], sweep=DECAYS | DIMENSIONS))
 
 
 @pytest.mark.parametrize(
-    ("kind", "own", "said"),
+    ("kind", "sweep", "said"),
     [
         ("curves", {}, "at least 1 swept parameters, but 'e' sweeps none; draw it as distrib"),
-        (
-            "pairs",
-            {"sweep": DECAYS},
-            "at least 2 swept parameters, but 'e' sweeps 1; draw it as",
-        ),
+        ("pairs", DECAYS, "at least 2 swept parameters, but 'e' sweeps 1; draw it as"),
         ("heat", {}, "needs at least 1"),
         ("marginals", {}, "needs at least 1"),
-        ("forest", {"sweep": DECAYS}, "shows differences, so e needs the key `compare`"),
     ],
 )
-def test_a_picture_needs_what_it_is_of(kind, own, said):
-    with pytest.raises(ConfigError, match=re.escape(said)):
-        of([{kind: "e"}], **own)
+def test_a_picture_needs_what_it_is_of(kind, sweep, said):
+    assert said in refused(lambda: of([{kind: "e"}], sweep=sweep))
 
 
 def test_two_pictures_need_two_names():
-    with pytest.raises(ConfigError, match=r"figures\.1\.name: another plot is named 'one'"):
-        of([{"points": "e", "name": "one"}, {"marginals": "e", "name": "one"}], sweep=DECAYS)
+    both = [{"points": "e", "name": "one"}, {"marginals": "e", "name": "one"}]
+    assert "figures.1.name: another plot is named 'one'" in refused(lambda: of(both, sweep=DECAYS))

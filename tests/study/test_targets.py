@@ -99,7 +99,7 @@ def test_footers_name_the_part_of_the_study():
 
 def as_its_job_sees_it(target):
     """Return a target as planned by its job, which gets its part of the study as JSON."""
-    study = planning.decode(target.study.json)
+    study = planning.decode(target.study.json, target.study.folders)
     study = replace(study, keys={table.name: table.key for table in target.tables})
     if target.kind == "pages":
         return getattr(targets, target.name)(study)

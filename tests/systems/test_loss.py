@@ -52,6 +52,15 @@ def test_logit_gradient_is_that_of_pytorchs_cross_entropy(dim):
     torch.testing.assert_close(accuracy, right)
 
 
+def test_the_exact_cross_entropy_can_be_differentiated():
+    """Autograd, here of stacked runs, gives the gradient of the shipped systems."""
+    torch.manual_seed(0)
+    o, target = 30 * torch.randn(3, 9, 5), torch.randint(5, (3, 9, 1))
+    found = torch.func.vmap(torch.func.grad(lambda *own: loss.cross_entropy(*own, 1).mean()))
+    expected = loss.logit_gradient(o, target, 2) / 9
+    torch.testing.assert_close(found(o, target), expected, rtol=1e-5, atol=0)
+
+
 @pytest.mark.parametrize("gap", [20.0, 25.0, 40.0])
 def test_small_losses_are_measured_in_float32(gap):
     o, target = scores(gap, torch.float32)

@@ -10,7 +10,6 @@ import pytest
 import torch
 from conftest import config
 
-from circlet import cli
 from circlet.errors import CircletError, Interrupted
 from circlet.study import cost, planning
 from circlet.training import devices
@@ -60,18 +59,20 @@ def says(job):
     return job.stdout.readline().strip()
 
 
-def test_jobs_take_different_gpus(job):
-    assert {says(job()), says(job())} == {"cuda:0", "cuda:1"}
-
-
-def test_a_third_job_waits_for_a_gpu(job):
+@pytest.mark.parametrize(("shares", "visible"), [("1", "0,1"), ("2", "0")])
+def test_a_third_job_waits_for_a_gpu_or_a_share_of_one(job, monkeypatch, shares, visible):
+    monkeypatch.setenv("CIRCLET_GPU_SHARES", shares)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    known = visible.split(",")
     first, second = job(), job()
-    held = {says(first): first, says(second): second}
+    held = sorted([(says(first), first), (says(second), second)], key=lambda one: one[0])
+    last = f"cuda:{known[-1]}"
+    assert [device for device, _ in held] == ["cuda:0", last]
     third = job()
-    assert says(third) == "waiting for one of 2 GPUs, all are taken by other jobs"
-    held["cuda:1"].stdin.write("\n")
-    held["cuda:1"].stdin.flush()
-    assert says(third) == "cuda:1"
+    assert says(third) == f"waiting for one of {len(known)} GPUs, all are taken by other jobs"
+    held[1][1].stdin.write("\n")
+    held[1][1].stdin.flush()
+    assert says(third) == last
 
 
 def test_jobs_that_share_gpus_take_free_ones_first(job, monkeypatch):
@@ -79,18 +80,6 @@ def test_jobs_that_share_gpus_take_free_ones_first(job, monkeypatch):
     first, second = job(), job()
     assert {says(first), says(second)} == {"cuda:0", "cuda:1"}
     assert {says(job()), says(job())} == {"cuda:0", "cuda:1"}
-
-
-def test_a_third_job_waits_for_a_share_of_a_gpu(job, monkeypatch):
-    monkeypatch.setenv("CIRCLET_GPU_SHARES", "2")
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    first, second = job(), job()
-    assert (says(first), says(second)) == ("cuda:0", "cuda:0")
-    third = job()
-    assert says(third) == "waiting for one of 1 GPUs, all are taken by other jobs"
-    first.stdin.write("\n")
-    first.stdin.flush()
-    assert says(third) == "cuda:0"
 
 
 def test_a_killed_job_gives_its_gpu_back(job):
@@ -118,12 +107,10 @@ def test_who_waits_for_a_gpu_can_be_told_to_end():
         devices.claim("cuda", [15]).__enter__()
 
 
-def test_a_folder_of_locks_that_cannot_be_is_said(two_gpus, capsys):
+def test_a_folder_of_locks_that_cannot_be_is_said(two_gpus, error_of):
     (two_gpus / "circlet").write_text("a file")
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["run", "--device", "cuda", "--study", json.dumps(config())])
-    said = capsys.readouterr().err
-    assert stop.value.code == 1 and said.count("\n") == 1
+    said = error_of("run", "--device", "cuda", "--study", json.dumps(config()))
+    assert said.count("\n") == 1
     assert said.startswith(f"error: {two_gpus}/circlet/locks/") and "cannot be written" in said
 
 

@@ -17,14 +17,9 @@ CPU = torch.device("cpu")
 def test_adamw_with_multipliers_equals_groups_of_torch():
     generator = torch.Generator().manual_seed(0)
     start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
-    ours = dict(
-        zip(
-            ((1, 1), (0.1, 0.5), (0, 1)),
-            (part.clone() for part in start.split([4, 3, 1], 1)),
-            strict=True,
-        )
-    )
-    parts = [torch.nn.Parameter(part.clone()) for part in start.split([4, 3, 1], 1)]
+    whole = start.split([4, 3, 1], 1)
+    ours = dict(zip(((1, 1), (0.1, 0.5), (0, 1)), (part.clone() for part in whole), strict=True))
+    parts = [torch.nn.Parameter(part.clone()) for part in whole]
     optimizer = Adam(ours, 0.01, 0.3)
     groups = [{"params": parts[:1]}, {"params": parts[1:2], "lr": 0.001, "weight_decay": 0.15}]
     reference = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.3)
@@ -84,18 +79,6 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
-def test_logged_parameters_are_the_network(tmp_path):
-    study = ran(tmp_path, steps=3)
-    block = next(study.blocks)
-    frame = parquet.read_log(block, "parameters")
-    first = frame[(frame["seed"] == 1) & (frame["step"] == 0)].set_index("name")
-    arrays = constant_attention.initial(block.point.parameters, block.point.seeds(1))
-    assert set(first.index) == set(arrays)
-    for name, array in arrays.items():
-        found = np.reshape(first.loc[name, "values"], first.loc[name, "shape"])
-        np.testing.assert_allclose(found, array, rtol=1e-6)
-
-
 def test_footer_says_what_made_a_log(tmp_path):
     block = next(ran(tmp_path).blocks)
     footer = parquet.footer(block.log("runs"))
@@ -114,7 +97,7 @@ def test_fixed_seeds_fix_what_they_name(tmp_path):
     np.testing.assert_array_equal(first, second)
     runs = tables["runs"].to_pandas()
     assert list(runs["embedding_seed"]) == [5, 5]
-    assert list(runs["network_seed"]) == [0, 1]
+    assert list(runs["network_seed"]) == list(runs["data_seed"]) == [0, 1]
 
 
 def test_too_little_memory_is_said(tmp_path, monkeypatch):
@@ -153,18 +136,12 @@ def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
     assert list(runs["status"]) == ["finished", "diverged", "finished"]
 
 
-def test_outcomes_are_those_of_the_last_step(tmp_path):
-    tables = run.run(
-        point(steps=30, dtype="float64", block=3, seeds={"count": 3, "embedding": 7, "network": 8}),
-        [0, 1, 2],
-        CPU,
-    )
+def test_outcomes_are_those_of_the_last_step():
+    tables = run.run(point(steps=30, dtype="float64"), [0, 1, 2], CPU)
     runs, curves = (tables[kind].to_pandas() for kind in ("runs", "curves"))
     last = curves[curves["step"] == 30].set_index("seed")
     for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
         np.testing.assert_array_equal(runs[name], last.loc[runs["seed"], name])
-    assert (runs["embedding_seed"].tolist(), runs["network_seed"].tolist()) == ([7] * 3, [8] * 3)
-    assert runs["data_seed"].tolist() == [0, 1, 2]
     assert set(runs["dtype"]) == {"float64"}
     assert runs["train_loss"].nunique() == 3
     assert set(tables["signals"].to_pandas()["frequency"]) == set(range(1, 9))

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, project_copy
+from conftest import ROOT
+from projects import project_copy
 
 GOOD = "Congratulations, your workflow is in a good condition!"
 KINDS = {"system", "one_of_tables", "one_of_figures", "report", "explorer"}

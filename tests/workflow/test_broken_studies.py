@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, experiment, table_of
+from conftest import ROOT, experiment, make_tables, run_blocks, table_of
 
 from circlet import build
 from circlet.storage import parquet
 from circlet.study import planning, plots, targets
 from circlet.sweeps.tables import scorecard
-from circlet.training import job
 
 
 def smoke(folder, **parameters):
@@ -28,8 +27,7 @@ def smoke(folder, **parameters):
 
 def make_all(study):
     """Run every block and make every table and figure in this process; return figure names."""
-    for block in study.ordered_blocks:
-        job.run_block(block, "cpu")
+    run_blocks(study)
     made = [target for target in targets.ordered(study) if target.kind != "pages"]
     for target in made:
         assert all(path.exists() for path in target.inputs), target.name
@@ -75,17 +73,10 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
     for p in (5, 23):
         settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,
                               log={"signals": {"every": 1}})  # fmt: skip
-        study = planning.plan(
-            {
-                "results": str(tmp_path / str(p)),
-                "experiments": {"e": settings},
-                "reproduce": {"ode_dimensions": "e"},
-            }
-        )
-        for block in study.blocks:
-            job.run_block(block, "cpu")
-        build.make(next(t for t in targets.tables(study) if t.name == "ode_fits"))
-        fits = parquet.read_table(study, "ode_fits")
+        results = str(tmp_path / str(p))
+        own = {"results": results, "experiments": {"e": settings}}
+        study = run_blocks(planning.plan(own | {"reproduce": {"ode_dimensions": "e"}}))
+        fits = make_tables(study, "ode_fits")
         assert set(fits["n_steps"]) == {10}
         found[p] = set(fits["status"])
     assert found == {5: {"fitted"}, 23: {"too_few_steps"}}
@@ -94,19 +85,7 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
 def test_tables_hold_what_the_logs_say(tmp_path):
     """Final signals of ``survival`` are those of the log, and rates are counts of its rows."""
     study = smoke(tmp_path).part(["initial_signals"], ["initial_signals"])
-    for block in study.blocks:
-        job.run_block(block, "cpu")
-    tables = {t.name: t for t in targets.tables(study)}
-    for name in (
-        "survival",
-        "runs",
-        "circle_counts",
-        "milestones",
-        "outcomes",
-        "outcome_summary",
-        "survival_rates",
-    ):
-        build.make(tables[name])
+    make_tables(run_blocks(study), "circle_counts", "outcome_summary", "survival_rates")
     survival = parquet.read_table(study, "survival")
     for block in study.blocks:
         log = parquet.read_log(block, "signals")

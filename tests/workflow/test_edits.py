@@ -16,9 +16,9 @@ import os
 import pandas as pd
 import pytest
 import yaml
-from conftest import MAKE, finish, project_copy
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
+from projects import MAKE, finish, project_copy
 from test_workflow import TIMES
 
 from circlet.study import planning, targets

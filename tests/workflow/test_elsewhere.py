@@ -1,4 +1,4 @@
-"""circlet without its clone: the wheel, the workflow as a module, a deployment by snakedeploy."""
+"""circlet without its clone: the wheel, a deployment by snakedeploy, versions."""
 
 import os
 import re
@@ -15,17 +15,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import MINE, ROOT, config, config_of, experiment, project_copy, project_files
+from conftest import MINE, ROOT, config, config_of, experiment
 from packaging.requirements import Requirement
+from projects import edit, project_copy, project_files
 
 import circlet
 from circlet import native
-from circlet.storage import locks, parquet
-from circlet.study import contributions, planning, targets
+from circlet.study import contributions, planning
 
-TEXT = (ROOT / "docs/running.md").read_text().partition("\n## In other projects\n")[2]
-[CONFIG] = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-[SNAKEFILE] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 CATALOG = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
 WORKFLOW = ROOT / "workflow/Snakefile"
 HEAD = 'configfile: "config.yaml"\n'
@@ -70,6 +67,13 @@ def dumped(content):
     return yaml.safe_dump(content, sort_keys=False)
 
 
+def own_collection(folder, is_broken=False):
+    """Copy a user's collection into a folder; the runs of a broken one fail."""
+    copied = shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    if is_broken:
+        edit(copied / "equations/drift.py", "1 - rate", "1 - rates")
+
+
 def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW):
     """Return the Snakefile's text of a module with all its rules."""
     lines = [f"module {name}:", f"    snakefile: {str(snakefile)!r}"]
@@ -78,9 +82,6 @@ def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW)
     if prefix:
         lines.append(f"    prefix: {prefix.format(name=name)!r}")
     return "\n".join([*lines, f"use rule * from {name} as {name}_*", ""])
-
-
-# --- The wheel
 
 
 @pytest.fixture(scope="module")
@@ -169,9 +170,6 @@ def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
     assert "one_figure_weight_magnitudes" in listed
 
 
-# --- As snakedeploy lays it out
-
-
 DEPLOYED = """
 configfile: "config/config.yaml"
 
@@ -235,68 +233,14 @@ def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
     assert {flag.removeprefix("--") for flag in flags.split() if flag[:2] == "--"} <= set(settings)
 
 
-# --- As a module
-
-
-@pytest.mark.slow
-def test_two_modules_with_rules_of_ones_own(tmp_path):
-    """The text is from the docs. A rule with `run:` starts another Snakemake, which plans both."""
-    snakefile = SNAKEFILE.replace("path/to/circlet", str(ROOT))
-    folder = Folder(tmp_path / "host", snakefile, CONFIG)
-    folder.snakemake()
-    losses = pd.read_csv(folder.path / "losses.csv")
-    assert len(losses) == 10
-    assert losses["slow"].mean() != losses["fast"].mean()
-    for name in ("slow", "fast"):
-        logs = {path.parts[-5] for path in folder.path.glob(f"{name}/**/seeds_*/runs.parquet")}
-        assert logs == {"logs"}
-    assert {path.name for path in folder.path.iterdir()} == {
-        "Snakefile", "config.yaml", "losses.csv", "slow", "fast", ".snakemake"
-    }  # fmt: skip
-    status = folder.run("circlet", "status", "--study", "slow/results/study.json")
-    assert re.search(r"^total +10 +10 ", status, re.MULTILINE)
-
-    assert "Nothing to be done" in folder.snakemake("slow_table_runs", "all")
-    listed = folder.snakemake("fast_all", "--dry-run", "--quiet", "rules")
-    assert "fast_report" in listed
-    assert "slow_" not in listed
-    text = (folder.path / "config.yaml").read_text()
-    (folder.path / "config.yaml").write_text(text.replace("0.02", "0.03"))
-    jobs = folder.snakemake("--dry-run", "--quiet", "rules")
-    assert re.search(r"^fast_constant_attention +1$", jobs, re.MULTILINE)
-    assert "slow_" not in jobs
-
-
 STUDY = config(system="particles") | {"reproduce": {}}
-
-
-@pytest.mark.slow
-def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_path):
-    events = "from circlet import pipeline\nonstart:\n    pipeline.start()\n"
-    events += "onerror:\n    pipeline.explain()\n"
-    text = events + HEAD + module("one") + module("two")
-    folder = Folder(tmp_path / "host", text, {"one": config_of("mine"), "two": STUDY})
-    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
-    equations = folder.path / "mine/equations/drift.py"
-    equations.write_text(equations.read_text().replace("1 - rate", "1 - rates"))
-    with locks.lock(folder.path / "two/results"):
-        said = folder.snakemake("one_table_runs", check=False)
-    assert f"another Snakemake works on two/results (process {os.getpid()} on" in said
-    assert "Traceback" not in said
-    assert not (folder.path / "one/results/logs").exists()
-    said = folder.snakemake("one_table_runs", "--keep-going", check=False)
-    assert "\nmodule one:\n0 of 4 runs are done.\n2 failed:\n  e/p5_d2_r0.1/00000-00001: " in said
-    assert "python -m circlet partial --study one/results/study.json" in said
-    assert "partial --study two/results/study.json" in said
 
 
 @pytest.mark.slow
 def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
     """This includes configs of several files, calls from another folder, and paths with spaces."""
     folder = Folder(tmp_path / "a folder")
-    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
-    equations = folder.path / "mine/equations/drift.py"
-    equations.write_text(equations.read_text().replace("1 - rate", "1 - rates"))
+    own_collection(folder.path / "mine", is_broken=True)
     study = config_of("mine") | {"reproduce": {}}
     study["experiments"]["done"] = experiment("particles")
     (folder.path / "my study.yaml").write_text(dumped(study))
@@ -310,87 +254,6 @@ def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
     assert "partial: 2 of 6 runs" in host.run("-c", f"import os; os.system({command!r})")
     page = (folder.path / "results/partial/report.html").read_text()
     assert "p11" in page
-
-
-@pytest.mark.parametrize(("study", "line"), [
-    ({"experiments": {"e": experiment(stps=5)}}, "experiments.e: unknown key 'stps' ("),
-    ({"results": 5}, "results: 5 is not of type 'string'"),
-    ({"collections": ["nowhere"]}, "collections: {here}/nowhere: there is no such folder"),
-    (None, "has no config: write `config: config` into the module statement"),
-])  # fmt: skip
-def test_an_error_in_the_config_of_a_module_is_one_line(tmp_path, study, line):
-    content = {"one": STUDY | study if isinstance(study, dict) else study}
-    folder = Folder(tmp_path / "host", HEAD + module("one"), content)
-    expected = f"error: module one: {line.format(here=folder.path)}"
-    assert folder.line("--dry-run").startswith(expected)
-
-
-@pytest.mark.slow
-def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
-    other = STUDY | {"experiments": {"f": experiment("particles")}}
-    text = HEAD + module("one", prefix="") + module("two", prefix="")
-    folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other})
-    assert folder.line("--dry-run").startswith(
-        "error: module two: results: module one writes to results, too; give each module its own "
-    )
-    folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other | {"results": "more"}})
-    assert "two_particles" in folder.snakemake("--dry-run", "two_logs")
-
-
-@pytest.mark.slow
-def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
-    """Both collections would be the same Python package."""
-    folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
-    for own in folders:
-        shutil.copytree(MINE, own, ignore=shutil.ignore_patterns("__pycache__"))
-    given = {name: config_of(str(own)) for name, own in zip(("one", "two"), folders, strict=True)}
-    folder = Folder(tmp_path / "host", HEAD + module("one") + module("two"), given)
-    assert folder.line("--dry-run") == (
-        f"error: module two: collections: {folders[1]} and {folders[0]} of another module have one "
-        "name; rename one"
-    )
-
-
-@pytest.mark.slow
-def test_a_module_with_a_collection_and_its_captions(tmp_path):
-    """Captions are in Snakemake's report; also those of a changed rule, and of a nested module."""
-    folder = Folder(tmp_path / "host", config={"study": config_of("mine")})
-    shutil.copytree(MINE, folder.path / "mine", ignore=shutil.ignore_patterns("__pycache__"))
-    inner = module("one", config="config", prefix="inner")
-    inner += "use rule table_runs from one as one_table_runs with:\n    threads: 2\n"
-    (folder.path / "inner.smk").write_text(inner)
-    outer = module("all", 'config["study"]', "outer", "inner.smk")
-    (folder.path / "Snakefile").write_text(HEAD + outer)
-    figure = "outer/inner/results/figures/mine.distances.svg"
-    folder.snakemake("all_one_table_runs", figure)
-    assert len(pd.read_parquet(folder.path / "outer/inner/results/tables/runs.parquet")) == 4
-    folder.snakemake("--report", "report.html", figure)
-    assert (
-        "Distance from the origin at the end, by rate" in (folder.path / "report.html").read_text()
-    )
-
-
-def test_a_job_of_a_module_on_a_cluster_makes_what_was_planned(tmp_path, monkeypatch):
-    """On the cluster Snakemake reads the config again; each module has its own plan."""
-    folder = Folder(
-        tmp_path / "host", HEAD + module("one") + module("two"), {"one": STUDY, "two": STUDY}
-    )
-    planned = {}
-    for name in ("one", "two"):
-        study = planning.plan(STUDY | {"results": f"{name}/results"})
-        keys = " ".join(f"{t.kind}/{t.name}={t.key}" for t in targets.ordered(study))
-        planned |= {f"CIRCLET_STUDY_{name}": study.json, f"CIRCLET_KEYS_{name}": keys,
-                    f"CIRCLET_FOLDER_{name}": "results"}  # fmt: skip
-    edited = STUDY | {"experiments": {"e": experiment("particles", steps=9)}, "results": "other"}
-    Folder(folder.path, config={"one": edited, "two": edited})
-    [block] = planning.plan(STUDY | {"results": "two/results"}).blocks
-    planned |= {"CIRCLET_GPUS": "0", "CIRCLET_GPU_SHARES": "1", "CIRCLET_GROUP": "1"}
-    folder.snakemake(block.log("runs"), "--mode", "remote", CIRCLET_COSTS="costs", **planned)
-    monkeypatch.chdir(folder.path)
-    assert parquet.is_current(block)
-
-
-# --- Versions
 
 
 def test_another_version_of_the_package_is_one_line(tmp_path):

@@ -5,13 +5,10 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, ROOT, SYSTEMS, mounted
+from conftest import PATIENCE, SYSTEMS, mounted
 from test_workflow import STUDY, edited, only_musat
-
-from circlet import cli
 
 
 def fails(project, *command, config="config/smoke.yaml"):
@@ -42,33 +39,11 @@ HALF = STUDY.part(PART)
 
 BAD_CONFIGS = {
     "unknown key": ("steps: 200", "steps: 200\n    stepz: 3", "unknown key 'stepz'"),
-    "wrong type": ("steps: 200", "steps: many", "'many' is not of type 'integer'"),
-    "p is 1": ("steps: 200", "steps: 200\n    parameters: {p: 1}", "less than the minimum of 3"),
-    "negative": ("weight_decay: [0.6, 1]", "weight_decay: [-1]", "less than the minimum of 0"),
     "duplicate": ("  alignment:\n    system", "  weight_decay:\n    system", "is given twice"),
-    "slash": ("  alignment:\n    system", "  a/b:\n    system", "'a/b' is not a valid name"),
-    "html": ("  alignment:\n    system", "  '<b>':\n    system", "'<b>' is not a valid name"),
-    "space": ("  alignment:\n    system", "  a b:\n    system", "'a b' is not a valid name"),
-    "empty sweep": ("weight_decay: [0.6, 1]", "weight_decay: []", "is empty"),
 }
 
 
 @pytest.mark.parametrize("case", BAD_CONFIGS)
-def test_a_bad_config_is_one_line(tmp_path, monkeypatch, capsys, case):
-    old, new, expected = BAD_CONFIGS[case]
-    text = (ROOT / "config/smoke.yaml").read_text()
-    assert old in text
-    monkeypatch.chdir(tmp_path)
-    Path("smoke.yaml").write_text(text.replace(old, new, 1))
-    with pytest.raises(SystemExit) as end:
-        cli.main(["plan", "--configfile", "smoke.yaml"])
-    said = capsys.readouterr()
-    assert end.value.code == 1 and said.out == ""
-    [line] = said.err.splitlines()
-    assert expected in line and "smoke.yaml" in line
-
-
-@pytest.mark.parametrize("case", ["unknown key", "duplicate"])
 def test_snakemake_says_what_is_bad_in_one_line(empty_project, case):
     """This includes values that Snakemake might understand differently."""
     old, new, expected = BAD_CONFIGS[case]
@@ -83,10 +58,6 @@ def test_snakemake_says_what_is_bad_in_one_line(empty_project, case):
 def test_what_is_no_yaml_is_said(empty_project):
     empty_project.edit("config/smoke.yaml", "steps: 200", "steps: [200")
     assert "not valid JSON or YAML" in fails(empty_project, "-n")  # Snakemake reads it first
-    done = empty_project.run("circlet", "plan", "--configfile", "config/smoke.yaml", check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: config/smoke.yaml: not YAML")
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_truncated_log_is_named_and_mended(project):

@@ -1,12 +1,15 @@
-"""Features of Snakemake: its cache between workflows, and its report at the end of a run."""
+"""Features of Snakemake: its cache, its report, and commands that are too long."""
 
+import json
 import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, config
+from conftest import ROOT, config, experiment
+from test_workflow import FIGURES, STUDY
 
 from circlet.storage import parquet
 from circlet.study import planning
@@ -48,3 +51,34 @@ def test_snakemakes_own_report_is_made_at_the_end_of_a_run(empty_project):
     page = (empty_project.folder / "report.html").read_text()
     assert "has 1 experiment." in page
     assert '"Sweeps": {' in page
+
+
+def test_snakemakes_own_report_has_the_figures(project):
+    project.snakemake("--report", "report.html")
+    page = (project.folder / "report.html").read_text()
+    assert "A grid (left) and a circle (right), with each number at its embedding" in page
+    assert page.count("data:image/svg+xml") >= len(FIGURES)
+    assert "verdicts, figures, and what made them" in page  # our own report, with its provenance
+    assert f"has {len(STUDY.config.experiments)} experiments" in page  # its first page
+    for category in ("Ding et al.", "Odonnat et al.", "Findings", "Sweeps", "Scorecard"):
+        assert f'"{category}": {{' in page
+
+
+@pytest.mark.slow
+def test_a_study_that_is_too_long_for_a_command_is_compressed(empty_project):
+    """Linux allows 128 KiB in one argument."""
+    often = {"at": [*range(10_000)]}
+    settings = experiment(
+        "particles",
+        parameters={"p": 3},
+        steps=10_000,
+        block=1,
+        seeds={"count": 1},
+        log={"signals": often, "embeddings": often},
+    )
+    study = {"results": "results/long", "experiments": {"e": settings, "f": settings}}
+    (empty_project.folder / "config/long.yaml").write_text(json.dumps(study))
+    assert len(planning.plan(study).json) > planning.MAX_ARGUMENT
+    empty_project.snakemake("table_runs", config="config/long.yaml")
+    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 2
+    assert "table_runs" not in empty_project.would_run("config/long.yaml")

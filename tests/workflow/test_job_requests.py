@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment, ran, run_blocks
+from conftest import experiment, ran
 
 from circlet.job_requests import Requests
 from circlet.storage import kept, parquet
@@ -66,10 +66,17 @@ def test_jobs_that_share_a_gpu_request_a_shard(blocks):
     assert (whole.whole_gpus(long), whole.shard(long)) == (1, None)
 
 
-def test_copies_of_logs_replace_those_that_were_removed(tmp_path):
+@pytest.fixture
+def copied(tmp_path):
+    """A study that ran, and its block, with copies of its logs."""
     study = ran(tmp_path)
     [block] = study.blocks
     kept.keep(block)
+    return study, block
+
+
+def test_copies_of_logs_replace_those_that_were_removed(copied):
+    study, block = copied
     log = parquet.read(block.log("runs"))
     for path in block.logs:
         path.unlink()
@@ -82,22 +89,16 @@ def test_copies_of_logs_replace_those_that_were_removed(tmp_path):
     assert not block.log("runs").exists()
 
 
-def test_copies_of_other_settings_are_not_used(tmp_path):
-    study = ran(tmp_path)
-    [block] = study.blocks
-    kept.keep(block)
-    block.log("runs").unlink()
-    [other] = run_blocks(planning.plan({"results": str(tmp_path), "experiments": {
-        "e": experiment(steps=6)}})).blocks  # fmt: skip
+def test_copies_of_other_settings_are_not_used(copied, tmp_path):
+    copied[1].log("runs").unlink()
+    [other] = ran(tmp_path, steps=6).blocks
     other.log("runs").unlink()
     kept.restore(other)
     assert not other.log("runs").exists()
 
 
-def test_copies_that_other_code_made_are_not_used(tmp_path, monkeypatch):
-    study = ran(tmp_path)
-    [block] = study.blocks
-    kept.keep(block)
+def test_copies_that_other_code_made_are_not_used(copied, monkeypatch):
+    study, block = copied
     block.log("runs").unlink()
     monkeypatch.setattr(kept.fingerprint, "of_system", lambda system: "other")
     kept.restore_all(study)

@@ -6,10 +6,9 @@ import re
 from dataclasses import replace
 
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 import yaml
-from conftest import config, experiment, flipped
+from conftest import config, experiment, flipped, make_tables, run_blocks
 from test_workflow import STUDY
 
 from circlet import build, cli
@@ -30,10 +29,8 @@ def partial(study):
 @pytest.fixture
 def half_done(tmp_path):
     """Two points of two blocks each; of the second point only one block is done."""
-    study = planning.plan(
-        config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
-        | {"reproduce": {"table1": "e"}, "figures": []}
-    )
+    own = config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
+    study = planning.plan(own | {"reproduce": {"table1": "e"}, "figures": []})
     for block in list(study.blocks)[:3]:
         job.run_block(block, "cpu")
     return study
@@ -58,18 +55,10 @@ def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
 
 
 def test_a_whole_study_is_not_marked(half_done):
-    for block in half_done.blocks:
-        job.run_block(block, "cpu")
+    run_blocks(half_done)
     assert not partial(half_done).missing
     runs = next(p for p in targets.tables(partial(half_done)) if p.name == "runs")
     assert "missing_blocks" not in runs.footer
-
-
-def test_outdated_and_damaged_blocks_are_not_done(half_done):
-    first, second, *_ = half_done.blocks
-    parquet.write(pq.read_table(first.log("runs")), first.log("runs"), {"spec": {}})
-    second.log("signals").write_bytes(b"")
-    assert [b.key for b in done(half_done)] == [list(half_done.blocks)[2].key]
 
 
 def test_experiments_that_have_not_begun_are_left_out(half_done):
@@ -109,16 +98,11 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     settings = experiment("embedding_mlp", sweep={"weight_decay": [0.1, 0.5]}, seeds={"count": 4})
     small = settings | {"parameters": {"p": 7, "d": 6, "hidden": 8}, "block": 4}
-    study = planning.plan(
-        {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
-    )
+    own = {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
+    study = planning.plan(own)
     first, *_ = study.blocks
-    job.run_block(first, "cpu")
-    partial = study.partial([first])
-    for target in targets.ordered(partial):
-        if target.name in ("runs", "survival", "forecast", "forecast_milestones"):
-            build.make(target)
-    assert set(pd.read_parquet(partial.table("forecast"))["weight_decay"]) <= {0.1}
+    partial = run_blocks(study.partial([first]))
+    assert set(make_tables(partial, "forecast_milestones", "forecast")["weight_decay"]) <= {0.1}
 
 
 def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, capsys):
@@ -144,15 +128,12 @@ def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, capsys)
     assert "structures" in page.split("Could not be made: ")[1].split("</p>")[0]
 
 
-def test_a_folder_that_it_did_not_make_is_left_alone(half_done, capsys):
+def test_a_folder_that_it_did_not_make_is_left_alone(half_done, error_of):
     folder = half_done.results / "partial"
     (folder / "logs").mkdir(parents=True)
     mine = folder / "logs/mine.parquet"
     mine.write_text("another study's")
-    with pytest.raises(SystemExit) as end:
-        cli.main(["partial", "--study", half_done.json])
-    assert end.value.code == 1
-    said = capsys.readouterr().err
+    said = error_of("partial", "--study", half_done.json)
     assert f"error: {folder}: already exists and has no .circlet.json" in said
     assert len(said.splitlines()) == 1
     assert mine.read_text() == "another study's"
@@ -205,16 +186,14 @@ def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
             pass
 
 
-def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, capsys):
+def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, error_of):
     cli.main(["partial", "--study", half_done.json])
     folder = half_done.results / "partial"
     before = {path: path.read_bytes() for path in folder.glob("*.html")}
     assert len(before) == 2
     first = next(half_done.blocks).log("runs")
     first.write_bytes(flipped(first.read_bytes(), 50))
-    with pytest.raises(SystemExit):
-        cli.main(["partial", "--study", half_done.json])
-    assert f"error: {first}: is damaged" in capsys.readouterr().err
+    assert f"error: {first}: is damaged" in error_of("partial", "--study", half_done.json)
     assert {path: path.read_bytes() for path in folder.glob("*.html")} == before
 
 

@@ -9,21 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
-from conftest import (
-    MINE,
-    ROOT,
-    SYSTEMS,
-    children_seconds,
-    config,
-    config_of,
-    experiment,
-    finish,
-    start_seconds,
-)
+from conftest import MINE, ROOT, SYSTEMS, config, config_of, experiment
 from matplotlib.testing.compare import compare_images
+from projects import children_seconds, finish, start_seconds
 
 from circlet.config.model import experiment_of
 from circlet.storage import parquet
@@ -158,25 +148,6 @@ def test_a_fresh_clone_with_the_results_alone(finished, empty_project):
     assert empty_project.would_run() == {}
 
 
-def test_an_old_results_folder_of_another_config_is_noticed(finished, empty_project):
-    shutil.copytree(
-        finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
-    )
-    edited(
-        empty_project,
-        lambda c: c["experiments"]["weight_decay"].update(steps=201),
-    )
-    status = empty_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    said = next(line for line in status.splitlines() if line.startswith("outdated: "))
-    assert "runs of weight_decay were made with other settings (steps)" in said
-    assert said.endswith("delete results/smoke/logs/weight_decay")
-    shown = empty_project.run(
-        "circlet", "scorecard", "--configfile", "config/smoke.yaml", check=False
-    )
-    assert shown.returncode == 1
-    assert "is older than the config" in shown.stderr
-
-
 @pytest.mark.slow
 def test_configs_do_not_disturb_each_other(project):
     """Blocks of the same name are in two folders."""
@@ -187,12 +158,8 @@ def test_configs_do_not_disturb_each_other(project):
     project.snakemake("table_structures", config="config/other.yaml")
     assert project.would_run() == {}
     alignment = json.loads(STUDY.json)["experiments"]["alignment"]
-    edited(
-        project,
-        lambda c: c["experiments"].update(
-            alignment=alignment | {"block": 4, "seeds": {"count": 4}}
-        ),
-    )
+    alignment |= {"block": 4, "seeds": {"count": 4}}
+    edited(project, lambda c: c["experiments"].update(alignment=alignment))
     project.snakemake("logs_alignment")
     jobs = project.would_run("config/other.yaml")
     assert "table_structures" not in jobs
@@ -229,17 +196,6 @@ def test_figures_and_pages_by_snakemake(finished, project):
             theirs, ours = (str(one.folder / path) for one in (finished, project))
             assert compare_images(theirs, ours, tol=0.1) is None
         assert (project.folder / path).stat().st_size > 1000, path
-
-
-def test_snakemakes_own_report_has_the_figures(project):
-    project.snakemake("--report", "report.html")
-    page = (project.folder / "report.html").read_text()
-    assert "A grid (left) and a circle (right), with each number at its embedding" in page
-    assert page.count("data:image/svg+xml") >= len(FIGURES)
-    assert "verdicts, figures, and what made them" in page  # our own report, with its provenance
-    assert f"has {len(STUDY.config.experiments)} experiments" in page  # its first page
-    for category in ("Ding et al.", "Odonnat et al.", "Findings", "Sweeps", "Scorecard"):
-        assert f'"{category}": {{' in page
 
 
 def test_targets(empty_project):
@@ -302,26 +258,6 @@ def test_what_was_edited_after_it_was_planned_is_not_made(project):
     assert (project.folder / STUDY.table("table2")).exists()
 
 
-@pytest.mark.slow
-def test_a_study_that_is_too_long_for_a_command_is_compressed(empty_project):
-    """Linux allows 128 KiB in one argument."""
-    steps = [*range(10_000)]
-    settings = {
-        "system": "particles",
-        "parameters": {"p": 3},
-        "steps": 10_000,
-        "block": 1,
-        "seeds": {"count": 1},
-        "log": {"signals": {"at": steps}, "embeddings": {"at": steps}},
-    }
-    study = {"results": "results/long", "experiments": {"e": settings, "f": settings}}
-    (empty_project.folder / "config/long.yaml").write_text(json.dumps(study))
-    assert len(planning.plan(study).json) > planning.MAX_ARGUMENT
-    empty_project.snakemake("table_runs", config="config/long.yaml")
-    assert len(pd.read_parquet(empty_project.folder / "results/long/tables/runs.parquet")) == 2
-    assert "table_runs" not in empty_project.would_run("config/long.yaml")
-
-
 def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     empty_project, monkeypatch
 ):
@@ -358,25 +294,11 @@ def test_a_config_that_executes_code_is_refused(empty_project, named):
     assert done.returncode == 1
     assert f"{path}: __use_yte__: must not be there" in done.stderr
     assert (empty_project.folder / "executed").exists() == named
-    done = empty_project.run("circlet", "plan", "--configfile", path, check=False)
-    assert "unknown key" in done.stderr
-    assert "'__use_yte__'" in done.stderr
-
-
-def test_plan_and_status(finished):
-    plan = finished.run("circlet", "plan", "--configfile", "config/smoke.yaml").stdout
-    assert "weight_decay" in plan
-    assert "p17_d2_wd0.6" in plan
-    total = sum(block.count for block in STUDY.blocks)
-    assert f"{total}" in plan
-    status = finished.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-    total_line = next(line for line in status.splitlines() if line.startswith("total"))
-    assert total_line.split() == ["total", str(total), str(total), "0", "0", "0", "0", "0"]
 
 
 @pytest.mark.slow
 def test_a_collection_of_a_user(empty_project):
-    """A system, its equations, a table and a figure, in a folder beside the config; no paper."""
+    """Moving its folder is no edit; an edit of its content re-runs only what uses it."""
     folder = empty_project.folder / "mine"
     shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     study = config_of("../mine", results="results/mine")
@@ -385,21 +307,6 @@ def test_a_collection_of_a_user(empty_project):
     path = empty_project.folder / "config/mine.yaml"
     path.write_text(settings)
     finish(empty_project, "config/mine.yaml")
-    results = empty_project.folder / "results/mine"
-    runs = pd.read_parquet(results / "tables/runs.parquet")
-    assert runs["rate"].dropna().tolist() == [0.1, 0.1, 0.5, 0.5]
-    assert set(runs["experiment"]) == {"e", "shipped"}
-    assert set(runs["status"]) == {"finished"}
-    logs = results / "logs/e/p5_d2_r0.5/seeds_00000-00001"
-    steps = pd.read_parquet(logs / "embeddings.parquet").query("seed == 0 and token == 0")["vector"]
-    assert (steps.iloc[1] / steps.iloc[0]).tolist() == [0.5, 0.5]
-    for name in ("tables/mine.distances.parquet", "figures/mine.distances.svg", "explorer.html"):
-        assert (results / name).exists()
-    report = (results / "report.html").read_text()
-    assert "mine.drift" in report
-    assert "particles" in report
-
-    # Moving the folder is no edit; an edit of its content re-runs only what uses it.
     folder.rename(empty_project.folder / "config/mine")
     path.write_text(settings.replace("../mine", "mine"))
     assert empty_project.would_run("config/mine.yaml") == {}
@@ -411,19 +318,3 @@ def test_a_collection_of_a_user(empty_project):
     assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
     empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
     assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
-
-
-def test_a_broken_collection_of_a_user_is_one_line(empty_project):
-    shutil.copytree(MINE, empty_project.folder / "mine")
-    empty_project.edit("mine/tables/distances.py", "TABLES", "TABELS")
-    settings = yaml.safe_dump(config_of("../mine", results="results/mine"))
-    (empty_project.folder / "config/mine.yaml").write_text(settings)
-    chosen = ("--configfile", "config/mine.yaml")
-    for command in (("circlet", "plan"), ("snakemake", "-n", "--profile", "profiles/local")):
-        done = empty_project.run(*command, *chosen, check=False)
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
-        assert done.returncode == 1
-        assert len(lines) == 1, lines
-        assert lines[0].startswith("error: ")
-        assert f" {empty_project.folder}/mine/tables/distances.py: " in lines[0]
-        assert "TABELS is not a declaration" in lines[0]

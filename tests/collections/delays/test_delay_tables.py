@@ -197,8 +197,7 @@ def tiny(results):
 
 @pytest.mark.slow
 def test_all_tables_and_figures_of_tiny_networks(tmp_path):
-    study = tiny(tmp_path / "results")
-    run_blocks(study)
+    study = run_blocks(tiny(tmp_path / "results"))
     own = {*OWN.modules("tables"), *OWN.modules("figures")}
     made = [
         target for target in targets.ordered(study) if target.name in own | {"milestones", "runs"}

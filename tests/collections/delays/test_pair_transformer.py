@@ -32,7 +32,3 @@ def test_logits_are_those_of_attention_over_three_tokens():
 
 def golden_values():
     return golden_of("pair_transformer", SMALL)
-
-
-def test_golden_values(golden):
-    golden("pair_transformer", golden_values())

@@ -104,7 +104,3 @@ def golden_of(system, parameters):
 
 def golden_values():
     return golden_of("temperature_mlp", SMALL)
-
-
-def test_golden_values(golden):
-    golden("temperature_mlp", golden_values())

@@ -59,7 +59,3 @@ def golden_values():
         "signal": tables["signals"]["signal"].astype(float).tolist(),
         "gradient": tables["gradients"]["gradient"].astype(float).tolist(),
     }
-
-
-def test_golden_values(golden):
-    golden("embedding_mlp", golden_values())

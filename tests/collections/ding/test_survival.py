@@ -1,10 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import circle
 
 from circlet.analysis import classifiers
-from circlet.collections.ding import survivors
+from circlet.collections.ding import run_list, survivors
 from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.collections.ding.tables import (
     circle_ablations,
@@ -48,6 +50,19 @@ def test_runs_of_fewer_steps_have_no_initial_gradient():
     p = 7
     rows = survival.run_rows(log({0: 1 * circle(p, 1), 2: 1 * circle(p, 1)}), np.ones((3, 3)), 2)
     assert np.isnan(rows["initial_gradient"]).all()
+
+
+def test_runs_are_listed_by_their_number_of_survivors(monkeypatch):
+    rows = pd.DataFrame(
+        {"run_id": list("aaabbcc"), "frequency": [1, 2, 3, 1, 2, 1, 2],
+         "survived": [True, False, True, False, True, False, False]}
+    )  # fmt: skip
+    rows["experiment"] = list("eeeffee")
+    monkeypatch.setattr(run_list.parquet, "read_table", lambda study, name: rows)
+    found = run_list.runs(SimpleNamespace(reproduce={"trajectory": "f"})).set_index("run_id")
+    assert found["outcome"].to_dict() == {"a": "2 survivors", "b": "1 survivor", "c": "0 survivors"}
+    assert found["survivors"].to_dict() == {"a": [1, 3], "b": [2], "c": []}
+    assert found["named"].to_dict() == {"a": False, "b": True, "c": False}
 
 
 def test_removed_frequencies_have_no_gradient():

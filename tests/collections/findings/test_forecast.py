@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment
+from conftest import config
 
 from circlet.analysis import classifiers, stats
 from circlet.collections.findings.tables import forecast, forecast_milestones
@@ -38,14 +38,8 @@ def test_forecast_features_are_relative_to_the_run():
 
 
 def test_forecast_grid_has_logged_steps_only():
-    point = planning.plan(
-        {
-            "results": "r",
-            "experiments": {
-                "e": experiment("embedding_mlp", steps=300, log={"signals": {"every": 50}})
-            },
-        }
-    ).points[0]
+    own = config("r", system="embedding_mlp", steps=300, log={"signals": {"every": 50}})
+    (point,) = planning.plan(own).points
     steps = forecast.grid([point])
     assert set(steps) <= set(point.steps_logged("signals"))
     assert (steps[0], steps[-1]) == (0, 300)
@@ -116,15 +110,15 @@ def test_means_over_crossed_runs_cover_what_they_say():
     stream = np.random.default_rng(0)
     rows, columns = np.divmod(np.arange(40), 5)
     hits, naive = 0, 0
-    for _ in range(300):
+    for _ in range(100):
         a, b = stream.normal(size=8), stream.normal(size=5)
         values = a[rows] + b[columns] + 0.3 * stream.normal(size=40)
         found = stats.crossed_mean(values, rows, columns)
         hits += found.low <= 0 <= found.high
         alone = stats.mean(values)
         naive += alone.low <= 0 <= alone.high
-    assert hits / 300 > 0.95
-    assert naive / 300 < 0.65
+    assert hits / 100 > 0.95
+    assert naive / 100 < 0.65
     alike = stats.crossed_mean(np.ones(40), rows, columns)
     assert alike.value == 1 and np.isnan(alike.low)
     own = stats.crossed_mean(stream.normal(size=30), np.arange(30), np.arange(30))

@@ -95,13 +95,6 @@ def test_curves_of_a_run_are_its_own():
         pd.testing.assert_frame_equal(same, alone, rtol=1e-5)
 
 
-def test_network_defaults_are_those_of_the_paper():
-    assert SYSTEM.defaults == {
-        "p": 17, "d": 2, "hidden": 32, "train_fraction": 0.8, "learning_rate": 0.01,
-        "weight_decay": 0.0, "initialisation": "torch", "embedding_std": 1.0,
-    }  # fmt: skip
-
-
 def golden_values():
     """Return values that only a new VERSION may change: initial arrays, and logs of two runs."""
     p = point(parameters={"weight_decay": 0.3}, steps=50)
@@ -123,7 +116,3 @@ def golden_values():
         "test_loss": final(tables, "curves", "test_loss", 50).tolist(),
         "signal": tables["signals"].to_pandas()["signal"].tolist(),
     }
-
-
-def test_golden_values(golden):
-    golden("constant_attention", golden_values())

@@ -27,47 +27,6 @@ def test_exemplars_are_chosen_by_rule():
     assert exemplars.choose(runs.iloc[:0]) == {}
 
 
-@pytest.fixture
-def planted():
-    """Runs whose accuracy falls with imperfections, at equal levels over weight decay."""
-    stream = np.random.default_rng(0)
-    n = 400
-    imperfections = stream.integers(20, 120, n)
-    runs = pd.DataFrame(
-        {
-            "weight_decay": stream.choice([0.0, 0.3, 0.6, 1.0], n),
-            "imperfections": imperfections,
-            "is_circle": stream.random(n) < 0.2,
-            "test_accuracy": 0.9 - imperfections / 200 + stream.normal(0, 0.05, n),
-        }
-    )
-    circles = runs["is_circle"]
-    runs.loc[circles, "test_accuracy"] = 0.9 + stream.normal(0, 0.02, circles.sum())
-    return runs
-
-
-def test_claims_have_the_sign_of_what_is_planted(planted):
-    assert musat_claims.circles_beat_others(planted).low > 0
-    assert musat_claims.weakest_correlation(planted).high < 0
-    swapped = planted.assign(is_circle=~planted["is_circle"])
-    assert musat_claims.circles_beat_others(swapped).high < 0
-    one = planted["weight_decay"] == 0.6
-    mixed = planted["test_accuracy"].where(~one, -planted["test_accuracy"])
-    weakest = musat_claims.weakest_correlation(planted.assign(test_accuracy=mixed))
-    assert weakest.low > 0  # the one contradicting weight decay decides
-
-
-def test_claims_about_the_ends_need_both_ends(planted):
-    decays = musat_claims._DECAYS
-    more = planted.assign(is_circle=planted["weight_decay"] == 1.0)
-    assert musat_claims.more_circles(more, "weight_decay", decays).low > 90
-    without = planted[planted["weight_decay"] < 1]
-    assert np.isnan(musat_claims.more_circles(without, "weight_decay", decays).low)
-    assert np.isnan(musat_claims.fewer_imperfections(without).low)
-    beyond = pd.concat([more, more.assign(weight_decay=2.0, is_circle=False)])
-    assert musat_claims.more_circles(beyond, "weight_decay", decays).low > 90
-
-
 def claims_of(monkeypatch, structures, magnitudes):
     """The table of claims of a study whose tables hold these frames."""
     attention = experiment(sweep={"weight_decay": [0, 0.3, 0.6, 1, 2]}, seeds={"count": 20})
@@ -124,7 +83,8 @@ def test_claims_of_planted_tables(monkeypatch):
         )
         for seed in range(20)
     ]  # fmt: skip
-    found = claims_of(monkeypatch, pd.DataFrame(rows), pd.DataFrame(sizes))
+    runs, sizes = pd.DataFrame(rows), pd.DataFrame(sizes)
+    found = claims_of(monkeypatch, runs, sizes)
     effect = found["effect"]
     assert 30 < effect["circles_beat_others"] < 50  # points
     assert effect["imperfections_hurt"] < -0.98
@@ -143,6 +103,12 @@ def test_claims_of_planted_tables(monkeypatch):
     held = found[~found["effect_low"].isna()]
     assert (held["effect_low"] <= held["effect"]).all()
     assert (held["effect"] <= held["effect_high"]).all()
+    one = runs["weight_decay"] == 0.6
+    mixed = runs.assign(test_accuracy=runs["test_accuracy"].where(~one, -runs["test_accuracy"]))
+    effect = claims_of(monkeypatch, mixed, sizes)["effect"]
+    assert effect["imperfections_hurt"] > 0.98  # the one contradicting weight decay decides
+    few = claims_of(monkeypatch, runs[runs["weight_decay"] != 1], sizes)["effect_low"]
+    assert few[["decay_makes_circles", "decay_mends_grids"]].isna().all()  # without both ends
 
 
 def test_exemplars_are_those_of_each_role_at_one(monkeypatch):

@@ -48,13 +48,6 @@ def test_every_step_restores_mean_and_deviation(scaling):
     assert np.abs(state["embedding"].numpy() - start).max() > 1e-3
 
 
-def test_particle_defaults_are_those_that_reproduce_table_2():
-    assert SYSTEM.defaults == {
-        "p": 17, "d": 2, "f_a": 1.0, "g_a": 1.0, "g_r": 1.0, "step_size": 0.002, "std": 0.5,
-        "scaling": "per_coordinate",
-    }  # fmt: skip
-
-
 def golden_values():
     """Return values that only a new VERSION may change: short simulations with either scaling."""
     final = {}
@@ -63,7 +56,3 @@ def golden_values():
         frame = tables["embeddings"].to_pandas()
         final[scaling] = np.stack(frame[frame["step"] == 40]["vector"]).astype(float).tolist()
     return {"version": SYSTEM.version, **final}
-
-
-def test_golden_values(golden):
-    golden("particles", golden_values())

@@ -126,12 +126,8 @@ def run_id(study, seed=1):
     return study.points[0].run_id(seed)
 
 
-def command(study, *arguments):
-    cli.main(["sandbox", "--study", study.json, *map(str, arguments)])
-
-
 def test_a_picture_of_any_step(trained, capsys):
-    command(trained, run_id(trained), "--step", 4)
+    cli.main(["sandbox", "--study", trained.json, run_id(trained), "--step", "4"])
     path = trained.results / "sandbox" / run_id(trained) / "step_4.png"
     assert capsys.readouterr().out.strip() == str(path)
     with Image.open(path) as picture:
@@ -141,34 +137,27 @@ def test_a_picture_of_any_step(trained, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["e/none/s00000"],
-            "there is no run 'e/none/s00000' of sparse_transformer; they are named",
-        ),
+        (["e/none/s00000"], "no run 'e/none/s00000' of sparse_transformer; they are named"),
         (["RUN", "--step", "5"], "logs its network at 7 steps, not at 5 (nearest: 4"),
         (["RUN", "--output", "a.xyz"], "a.xyz: a picture must end in .png, .svg or .pdf"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line(trained, capsys, arguments, message):
-    with pytest.raises(SystemExit) as stop:
-        command(trained, *(run_id(trained) if a == "RUN" else a for a in arguments))
-    assert stop.value.code == 1
-    assert message in capsys.readouterr().err
+def test_what_cannot_be_drawn_is_one_line(trained, error_of, arguments, message):
+    own = (run_id(trained) if a == "RUN" else a for a in arguments)
+    assert message in error_of("sandbox", "--study", trained.json, *own)
 
 
-def test_a_run_that_is_not_done(trained, capsys):
+def test_a_run_that_is_not_done(trained, error_of):
     elsewhere = planning.plan(written(trained) | {"results": str(trained.results / "other")})
-    with pytest.raises(SystemExit):
-        command(elsewhere, run_id(elsewhere))
-    assert "is missing; run snakemake to make it" in capsys.readouterr().err
+    said = error_of("sandbox", "--study", elsewhere.json, run_id(elsewhere))
+    assert "is missing; run snakemake to make it" in said
 
 
-def test_a_diverged_network_is_said(tmp_path, capsys):
+def test_a_diverged_network_is_said(tmp_path, error_of):
     parameters = SMALL | {"learning_rate": 1e30}
     study = ran(tmp_path, system="sparse_transformer", steps=30, parameters=parameters)
-    with pytest.raises(SystemExit):
-        command(study, run_id(study))
-    assert "its network at step 30 is not finite" in capsys.readouterr().err
+    said = error_of("sandbox", "--study", study.json, run_id(study))
+    assert "its network at step 30 is not finite" in said
 
 
 def test_weights_are_read_in_order(trained):

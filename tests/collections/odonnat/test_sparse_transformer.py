@@ -7,7 +7,6 @@ from torch import nn
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
-from circlet.errors import ConfigError
 from circlet.study import cost, planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
@@ -133,20 +132,6 @@ def test_gradient_norms_are_of_the_whole_train_set():
         assert norms[key] == pytest.approx(parameter.grad.norm().item(), rel=1e-4), key
 
 
-BAD = {
-    "k": ({"k": 13}, "needs k <= length, but .* has length = 12, k = 13"),
-    "vocabulary": ({"p": 4}, "needs vocabulary >= p, but .* has p = 4, vocabulary = 3"),
-    "batch": ({"batch_size": 65}, "needs batch_size <= n_train, .* n_train = 64, batch_size = 65"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_values_that_do_not_go_together(name):
-    parameters, message = BAD[name]
-    with pytest.raises(ConfigError, match=message):
-        point(**parameters)
-
-
 def test_epochs_and_steps_are_the_same_study():
     own = {"system": "sparse_transformer", "epochs": 3}
     (by_epochs,) = planning.plan(config(**own, parameters=SMALL)).points
@@ -157,30 +142,6 @@ def test_epochs_and_steps_are_the_same_study():
     points = planning.plan(config(**own)).points
     assert [p.steps for p in points] == [192, 9, 3]
     assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
-
-
-def test_epochs_need_batches():
-    for changes, message in (
-        (
-            {"epochs": 5, "sweep": {"d": [2]}},
-            "epochs: constant_attention has no batches; give steps",
-        ),
-        ({"log": {"curves": {"every_epochs": 1}}}, "every_epochs: constant_attention has no batch"),
-        ({"seeds": {"count": 2, "order": 1}}, "seeds.order: constant_attention has no batches"),
-    ):
-        with pytest.raises(ConfigError, match=message):
-            planning.plan(config(**changes))
-
-
-def test_frequencies_are_not_its_business():
-    with pytest.raises(ConfigError, match="scale acts on frequencies, but sparse_transformer has"):
-        planning.plan(
-            config(
-                system="sparse_transformer",
-                sweep={"d": [2]},
-                interventions=[{"scale": {"frequency": 1, "factor": 2.0}}],
-            )
-        )
 
 
 def golden_values():
@@ -199,7 +160,3 @@ def golden_values():
         "parameters": [float(values.sum()) for values in last["values"]],
         "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
     }
-
-
-def test_golden_values(golden):
-    golden("sparse_transformer", golden_values())

@@ -1,7 +1,5 @@
 """Runs that start from another run's end."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,16 +68,6 @@ def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
     assert data.train.absent.shape[1] == 3 * 4
 
 
-def test_a_child_of_a_diverged_parent_says_so(tmp_path):
-    whole = study(
-        tmp_path, base=small(parameters={"learning_rate": 1e30}, steps=30),
-        child=small(interventions=TRANSFER),
-    )  # fmt: skip
-    run_blocks(whole)
-    runs = parquet.read_log(whole.experiment("child")[0].blocks[0], "runs")
-    assert set(runs["status"]) == {"no_parent"}
-
-
 def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
     base = small(parameters={"hidden": 8})
     with pytest.raises(
@@ -110,18 +98,6 @@ def test_a_parent_must_log_its_parameters_and_the_system_allow_it(tmp_path):
             tmp_path, base=experiment("embedding_mlp"),
             child=experiment("embedding_mlp", sweep={"p": [11]}, interventions=TRANSFER),
         )  # fmt: skip
-
-
-def test_a_chain_of_transfers(tmp_path):
-    whole = study(
-        tmp_path, base=small(), middle=small(parameters={"p": 3}, interventions=TRANSFER),
-        last=small(parameters={"k": 3}, interventions=[{"transfer": {"of": "middle"}}]),
-    )  # fmt: skip
-    assert [b.point.experiment for b in whole.ordered_blocks] == ["base", "middle", "last"]
-    block = whole.experiment("last")[0].blocks[0]
-    alone = planning.plan(json.loads(block.study))
-    assert set(alone.config.parents) == {"base", "middle"}
-    assert alone.points[0].spec == block.point.spec
 
 
 def test_a_line_between_two_ends(tmp_path):

@@ -1,0 +1,134 @@
+"""Fixtures and functions that open pages in Chromium."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from circlet.study import planning
+from circlet.study.targets import Target
+
+CHROMIUM = "/usr/bin/chromium"
+SCREENSHOTS = Path(__file__).with_name("screenshots")
+SIZES = {"desktop": (1440, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a file; any error, console message or request of its page fails the test."""
+    opened, wrong = [], []
+
+    def visit(path, fragment="", size="desktop", scheme="light", expected=None):
+        page = browser.new_page(viewport=dict(zip(("width", "height"), SIZES[size], strict=True)))
+        page.emulate_media(color_scheme=scheme)
+        page.set_default_timeout(60_000)
+        opened.append(page)
+        address = path.as_uri()
+        beside = f"{path.parent.as_uri()}/figures/"  # reports check whether these files exist
+        own = (address, beside, "data:", "blob:")
+        known = expected or "\0"  # message that its console may show
+        page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
+        page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
+        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
+        page.goto(address + fragment)
+        return page
+
+    yield visit
+    for page in opened:
+        page.close()
+    assert not wrong
+
+
+@pytest.fixture
+def explore(visit):
+    """Open an explorer, and wait until it is set up."""
+
+    def explore(path, fragment="", **options):
+        page = visit(path, fragment, **options)
+        page.wait_for_function("document.documentElement.dataset.ready")
+        return page
+
+    return explore
+
+
+@pytest.fixture
+def page_of(explore, finished):
+    """Open the smoke study's explorer at a fragment."""
+    path = finished.folder / "results/smoke/explorer.html"
+    return lambda fragment="", **options: explore(path, fragment, **options)
+
+
+def serious(page):
+    """Return serious and critical accessibility problems of a page, found by axe."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    return [v for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.fixture
+def screenshot():
+    """Save a picture of a whole page for inspection."""
+
+    def screenshot(page, name):
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    return screenshot
+
+
+@pytest.fixture(scope="module")
+def empty_explorer(tmp_path_factory):
+    """Explorer of a study without results: the live simulations need no run."""
+    from circlet.pages import explorer  # takes a second, in every process of tests
+
+    own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
+    results = str(tmp_path_factory.mktemp("empty"))
+    study = planning.plan({"results": results, "experiments": {"e": own}})
+    study = replace(study, left_out=explorer.OPTIONAL_TABLES)
+    path = study.results / "explorer.html"
+    module = "circlet.pages.explorer"
+    explorer.make(Target("pages", "explorer", module, study, (), [], [path], code=""))
+    return path
+
+
+@pytest.fixture
+def page(explore, empty_explorer):
+    """The opened explorer of a study without results."""
+    return explore(empty_explorer)
+
+
+def file_of(page, panel, kind):
+    """Return the file that a button of a panel saves, wherever the mouse is, and its name."""
+    with page.expect_download() as download:
+        page.evaluate(f"document.querySelector('#{panel} [data-save={kind}]').click()")
+    return Path(download.value.path()), download.value.suggested_filename
+
+
+def saved(page, panel="particles"):
+    """Return the coordinates that the page saves, (p, 2), and the name of the file."""
+    path, name = file_of(page, panel, "csv")
+    _, *rows = csv.reader(path.read_text().splitlines())
+    assert [int(row[0]) for row in rows] == list(range(len(rows)))
+    return np.array(rows, dtype=float)[:, 1:], name
+
+
+def fill(page, of="particles", **values):
+    """Type values into the fields of a live simulation."""
+    for name, value in values.items():
+        page.fill(f"#{of}-{name}", str(value))
+        page.dispatch_event(f"#{of}-{name}", "change")

@@ -1,0 +1,191 @@
+"""The explorer's live particles in a real Chromium."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from browsing import file_of, fill, saved
+from conftest import config
+
+from circlet.collections.musat.equations import particles
+from circlet.collections.musat.tables import structures
+from circlet.study import planning
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"p": 12, "f_a": 2, "g_r": 1.3}, {"p": 5, "g_a": 0.5, "step_size": 0.004}]
+)
+def test_live_particles_are_those_of_python(page, changes):
+    fill(page, seed=8, **changes)
+    other, _ = saved(page)
+    fill(page, seed=7)
+    start, name = saved(page)
+    assert name == "particles_step_0.csv"
+    np.testing.assert_allclose(start.mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(start.std(0), 0.5)
+    assert np.abs(start - other).max() > 0.1
+    for _ in range(100):
+        page.click("#particles-step")
+    found, name = saved(page)
+    assert name == "particles_step_100.csv"
+    shown = {"f_a": float(page.input_value("#particles-f_a"))}  # the page's initial values
+    settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
+    parameters = planning.plan(config(**settings)).points[0].parameters
+    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
+    state = {"embedding": torch.as_tensor(start)[None].clone()}
+    for _ in range(100):
+        particles.step(state, couplings)
+    np.testing.assert_allclose(found, state["embedding"][0], atol=1e-6)
+    assert np.abs(found - start).max() > 0.1
+    norms, pairs = np.linalg.norm(found, axis=1), len(found) * (len(found) + 1) // 2
+    assert page.inner_text("#particles-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
+    expected = structures.count_imperfections(found)
+    assert page.inner_text("#particles-imperfections") == f"{expected} of {pairs}"
+
+
+def test_sixty_steps_a_second(page):
+    """Time is measured by the page's clock."""
+    steps = page.locator("#particles-steps")
+    page.clock.install(time=0)
+    page.clock.pause_at(1000)
+    page.click("#particles-run")
+    assert page.inner_text("#particles-run") == "Pause"
+    page.clock.run_for(1000)
+    assert 55 < int(steps.inner_text()) < 65
+    assert page.get_attribute("#particles-run", "aria-pressed") == "true"
+    page.click("#particles-step")  # which pauses, too
+    assert page.inner_text("#particles-run") == "Start"
+    assert page.get_attribute("#particles-run", "aria-pressed") == "false"
+    stopped = steps.inner_text()
+    page.clock.run_for(200)
+    assert steps.inner_text() == stopped
+    page.click("#particles-restart")
+    assert steps.inner_text() == "0"
+    page.select_option("#particles-frame", "4")
+    page.click("#particles-run")
+    page.clock.run_for(1000)
+    assert 220 < int(steps.inner_text()) < 260
+
+
+def test_a_particle_can_be_dragged_by_mouse_and_keys(page):
+    before, _ = saved(page)
+    page.evaluate("document.getElementById('particles-picture').scrollIntoView()")
+    # Its frame reaches 2.5 deviations.
+    plot = page.locator("#particles-picture rect").bounding_box()
+    unit = plot["width"] / (2 * 2.5 * 0.5)
+    centre = np.array([plot["x"] + plot["width"] / 2, plot["y"] + plot["height"] / 2])
+    page.mouse.move(*(centre + before[3] * unit * [1, -1]))
+    page.mouse.down()
+    page.mouse.move(*(centre + np.array([0.9, 0.4]) * unit * [1, -1]))
+    moved, _ = saved(page)
+    np.testing.assert_allclose(moved[3], [0.9, 0.4], atol=0.01)
+    page.mouse.up()
+    page.mouse.move(*centre)  # released: it stays where it is
+    stays, _ = saved(page)
+    np.testing.assert_array_equal(stays, moved)
+    page.locator("#particles-picture").focus()
+    page.keyboard.press("n")
+    page.keyboard.press("ArrowUp")
+    after, _ = saved(page)
+    np.testing.assert_allclose(after[4] - before[4], [0, 0.025], atol=1e-9)
+    for key, way in (("Left", [-0.025, 0]), ("Right", [0.025, 0]), ("Down", [0, -0.025])):
+        page.keyboard.press(f"Arrow{key}")
+        now, _ = saved(page)
+        np.testing.assert_allclose(now[4] - after[4], way, atol=1e-9)
+        after = now
+    page.keyboard.press("Shift+N")
+    page.keyboard.press("ArrowUp")
+    now, _ = saved(page)
+    np.testing.assert_allclose(now[3] - moved[3], [0, 0.025], atol=1e-9)
+    rest = [a for a in range(17) if a not in (3, 4)]
+    np.testing.assert_allclose(after[rest], before[rest])
+    page.locator("#particles-picture").focus()
+    page.keyboard.press(" ")
+    assert page.inner_text("#particles-run") == "Pause"
+    page.keyboard.press(" ")
+
+
+def test_a_dragged_particle_stays_under_the_pointer_while_others_move(page):
+    page.click("#particles-run")
+    place = page.locator("#particles-picture rect").bounding_box()
+    page.mouse.move(place["x"] + 0.9 * place["width"], place["y"] + 0.1 * place["height"])
+    page.mouse.down()
+    page.wait_for_function("Number(document.getElementById('particles-steps').textContent) > 5")
+    page.evaluate("document.getElementById('particles-run').click()")
+    positions, _ = saved(page)
+    assert np.abs(positions - [0.8 * 1.25, 0.8 * 1.25]).max(1).min() < 0.02
+    page.mouse.up()
+
+
+def drawn(page):
+    return page.inner_html("#particles-picture")
+
+
+@pytest.mark.parametrize("name", ["means", "imperfect", "arrows"])
+def test_what_is_shown_can_be_chosen(page, name):
+    before = drawn(page)
+    page.click(f"#particles-{name}")
+    assert drawn(page) != before
+    page.click(f"#particles-{name}")
+    assert drawn(page) == before
+
+
+def test_arrows_are_the_forces(page):
+    """The longest arrow is 0.3 standard deviations long."""
+    positions, _ = saved(page)
+    page.click("#particles-arrows")
+    path = page.eval_on_selector_all(
+        "#particles-picture path",
+        "all => all.map(one => one.getAttribute('d')).filter(d => d.includes('L'))",
+    )[-1]
+    ends = [
+        [[float(x) for x in place.split()] for place in line.split("L")[:2]]
+        for line in path.strip("M").split("M")
+    ]
+    shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
+    own = {"f_a": float(page.input_value("#particles-f_a"))}
+    parameters = planning.plan(config(system="particles", parameters=own)).points[0].parameters
+    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
+    forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
+    edge = 2.5 * 0.5
+    longest = np.linalg.norm(forces, axis=1).max()
+    expected = 0.3 * 0.5 * forces / longest * 310 / (2 * edge)
+    np.testing.assert_allclose(shown, expected, atol=0.11)  # places have a tenth of a pixel
+
+
+@pytest.mark.parametrize("panel", ["particles", "network-embedding", "network-sums"])
+def test_pictures_are_given_away_as_on_white_paper(explore, empty_explorer, panel):
+    page = explore(empty_explorer, scheme="dark")
+    ink = page.locator(f"#{panel}-picture text").first
+    assert ink.get_attribute("fill") == "#f0f0f0"
+    svg = file_of(page, panel, "svg")[0].read_text()
+    ElementTree.fromstring(svg)
+    assert 'fill="#ffffff"' in svg and 'fill="#1a1a1a"' in svg
+    assert "#f0f0f0" not in svg
+    assert file_of(page, panel, "png")[0].read_bytes()[:4] == b"\x89PNG"
+    assert ink.get_attribute("fill") == "#f0f0f0"
+
+
+def test_bad_numbers_are_left_out(page):
+    page.click("#particles-step")
+    before, _ = saved(page)
+    for value in ("", "2", "400", "3.5"):
+        fill(page, p=value)
+        positions, _ = saved(page)
+        np.testing.assert_array_equal(positions, before)  # not restarted
+        assert page.inner_text("#particles-wrong").startswith("p, number of particles: ")
+    fill(page, p=17)
+    assert page.inner_text("#particles-wrong") == ""
+    page.click("#particles-step")
+    page.click("#particles-step")
+    usual, _ = saved(page)
+    page.click("#particles-restart")
+    fill(page, step_size="-1")
+    assert page.inner_text("#particles-wrong").startswith("step size: ")
+    page.click("#particles-step")
+    page.click("#particles-step")
+    stepped, _ = saved(page)
+    np.testing.assert_array_equal(stepped, usual)  # with the previous step size

@@ -1,0 +1,188 @@
+"""Which modules may import which."""
+
+import ast
+import functools
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+from conftest import ROOT, config_of
+
+from circlet.study import fingerprint, registry
+
+PACKAGE = registry.PACKAGE
+BASE = ("", "errors", "lazy_import", "config", "study")
+FILES = (*BASE, "storage")
+SPEC = ("systems.spec", "systems.parameters")
+# Other modules of circlet that the modules of a room (a part of the package) may import. The first
+# room that fits counts; * stands for any name. A module in no room fails.
+ROOMS = {
+    "config": ("errors", "lazy_import"),
+    "study": ("", "errors", "lazy_import", "native", "config", *SPEC),
+    "storage": (*BASE, "systems.spec"),
+    "systems": ("", "study.seeds"),
+    "native": ("errors",),
+    "training": (*FILES, "systems", "native"),
+    "analysis": (*FILES, "systems"),
+    "plotting": FILES,
+    "collections.*.systems": (*SPEC, "systems"),
+    "collections.*.starts": ("native", "study.seeds"),
+    "collections.*.equations": ("systems", "study.seeds", "collections.*.starts"),
+    "collections.*.peers": ("bench.peers",),
+    "collections.*.figures": (*FILES, "analysis", "plotting", "collections.*"),
+    "collections.*": (*FILES, "systems", "analysis", "plotting"),
+    "collections": (),
+    "sweeps.plots": (*FILES, "systems.spec", "plotting", "sweeps"),
+    "sweeps.commands": (*FILES, "systems.spec", "terminal"),
+    "sweeps": (*FILES, "systems.spec", "analysis", "plotting"),
+    "pages": (
+        *FILES,
+        "systems.spec",
+        "analysis.claims",
+        "analysis.verdicts",
+        "analysis.log_frames",
+        "terminal",
+    ),
+    "terminal": (*FILES, "analysis.claims", "native"),
+    "watch": (*FILES, "terminal"),
+    "usage": (*FILES, "terminal"),
+    "build": BASE,
+    "bench": (*FILES, "systems", "training", "native", "terminal"),
+    "compare": FILES,
+    "frozen": (*FILES, "analysis.log_frames", "analysis.make", "compare"),
+    "publish": (*FILES, "pages.experiments"),
+    "new": FILES,
+    "check": (*FILES, "systems", "training", "build"),
+    "commands": (*FILES, "build", "terminal", "usage"),
+    "cli": (*FILES, "commands"),
+    "notify": BASE,
+    "job_requests": FILES,
+    "pipeline": (*FILES, "notify", "terminal", "watch", "job_requests"),
+    "__main__": ("", "errors", "cli"),
+    "errors": (),
+    "lazy_import": (),
+    "": ("storage.results",),
+}
+
+
+HEAVY = {"torch", "pandas", "pyarrow", "matplotlib", "scipy"}
+
+
+def every_module():
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        yield ".".join(part for part in parts if part != "__init__")
+
+
+MODULES = sorted(every_module())
+
+
+@functools.cache
+def imported(module):
+    """Return all names that a module imports; a package only if the import names nothing in it."""
+    found = set()
+    for node in ast.walk(ast.parse(registry.path_of(module).read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "write the name of the package"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= names & set(MODULES) or {node.module}
+    return found
+
+
+@functools.cache
+def closure(module):
+    """Return all modules that a module imports, directly or not, except for type checkers alone."""
+    found = set()
+    todo = {module}
+    while todo:
+        found |= todo
+        todo = set().union(*map(fingerprint.imports, todo)) - found
+    return found
+
+
+def fits(name, room):
+    """Return whether a module, by its name in circlet, is in a room."""
+    pattern = re.escape(room).replace(r"\*", r"\w+")
+    return re.fullmatch(rf"{pattern}(\..*)?" if room else "", name)
+
+
+def short(module):
+    return module.partition(".")[2]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_to_the_ground(module):
+    room = next(room for room in ROOMS if fits(short(module), room))
+    own = re.match(r"collections\.\w+", short(module))  # a collection may import only its own parts
+    allowed = [name.replace("collections.*", own[0]) if own else name for name in ROOMS[room]]
+    here = room.replace("collections.*", own[0]) if own else room
+    for name in imported(module):
+        if name.split(".")[0] == "circlet":
+            assert any(fits(short(name), place) for place in (here, *allowed)), name
+
+
+@pytest.mark.parametrize("file", [
+    *(ROOT / "workflow").rglob("*.smk"), ROOT / "Snakefile", ROOT / "workflow/Snakefile",
+    ROOT / "src/circlet/pipeline.py", *(ROOT / "src/snakemake_logger_plugin_circlet").glob("*.py"),
+], ids=lambda file: file.name)  # fmt: skip
+def test_of_snakemake_only_public_names_are_read_and_none_is_set(file):
+    text = file.read_text()
+    assert not re.findall(r"(?<!self)\._[a-z]\w*", text)
+    assert not re.search(r"setattr|getHandler|\bvars\(", text)
+    assert not re.search(r"\bworkflow(?:\.\w+)+ = ", text)
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if re.search(r"\.(table|figure)s\.", m)])
+def test_what_tables_and_figures_do_without(module):
+    """Figures draw what tables hold, so they need no equations."""
+    others = ["training", "bench", "pages", "cli", "build"]
+    others += ["analysis.make", r".*\.equations"] if ".figures." in module else ["plotting"]
+    assert not [m for m in closure(module) if re.match(rf"({'|'.join(others)})\b", short(m))]
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if short(m).startswith("pages")])
+def test_pages_read_tables(module):
+    text = registry.path_of(module).read_text()
+    assert not re.search(r"read_log|read_weights|\.log\(", text)
+    used = (".systems.", ".equations.", ".training.", ".sweeps")
+    assert not [m for m in closure(module) if any(f"{part}" in m for part in used)
+                and short(m) not in SPEC]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if ".equations" in m or ".systems" in m])
+def test_equations_need_torch_numpy_and_jaxtyping_alone(module):
+    others = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
+    assert others <= {"circlet", "jaxtyping", "numpy", "torch"}
+
+
+def test_nothing_imports_the_command_line_but_what_starts_it():
+    assert [m for m in MODULES if "circlet.cli" in imported(m)] == ["circlet.__main__"]
+
+
+def test_the_package_knows_no_snakemake():
+    """Except for the type of the object that its rules pass."""
+    for module in MODULES:
+        names = {name for name in imported(module) if name.split(".")[0] == "snakemake"}
+        gets_it = module in ("circlet.job_requests", "circlet.pipeline")
+        assert names == ({"snakemake.workflow"} if gets_it else set()), module
+
+
+def test_planning_and_the_command_plan_import_no_more_than_they_need(mine, tmp_path):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config_of(mine)))
+    code = (
+        "import sys\n"
+        "from circlet.study import planning, targets\n"
+        "for path in sys.argv[1:]:\n"
+        "    [target.key for target in targets.ordered(planning.plan_file(path))]\n"
+        f"print(*sorted({HEAVY} & set(sys.modules)), file=sys.stderr)\n"
+        "from circlet.cli import main\n"
+        "main(['plan', '--configfile', sys.argv[1]])\n"
+        f"print(*sorted({HEAVY - {'pyarrow'}} & set(sys.modules)), file=sys.stderr)"
+    )
+    paths = [str(ROOT / "config/config.yaml"), str(tmp_path / "mine.yaml")]
+    done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "\n\n")

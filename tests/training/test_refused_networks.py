@@ -1,0 +1,223 @@
+"""Networks of users that a plain PyTorch loop trains differently are refused in one line."""
+
+import pytest
+from test_autograd import trained
+from test_verify import of
+
+from circlet.errors import CircletError
+from circlet.training import job
+
+# Networks that a plain loop trains differently, or that depend on logs, restarts or other runs.
+REFUSED = {
+    "a hook on a gradient": (
+        {"init": "w = self.output.weight\nmask = torch.rand(w.shape) > 0.5\n"
+         "w.register_hook(lambda g: g * mask.to(g))"},
+        r"network\(\): output.weight has a hook on its gradient"),
+    "weights also in a list": (
+        {"init": "self.all = [self.output.weight]",
+         "forward": "return self.hidden(pairs) @ self.all[0].T"},
+        "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
+    "weights in a list that matter little, beside a metric in bfloat16": (
+        {"init": "self.all = [self.output.weight]",
+         "loss": "scores = network(pairs) + 1e-3 * noise * network.all[0].norm()",
+         "metrics": "network.output.weight.bfloat16().norm()"},
+        "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
+    "a cache by the size of a batch": (
+        {"init": "self.rest = {}\nself.register_buffer('sign', torch.rand(width) - 0.5)",
+         "forward": "h = self.hidden(pairs)\nn = len(h)\nif n < 40:\n"
+                    "    h = h * self.rest.setdefault(n, self.sign.detach().clone())\n"
+                    "return self.output(h)"},
+        "cannot be called for other runs: .* keep what no checkpoint has"),
+    "a sparse buffer": (
+        {"init": "self.register_buffer('mask', torch.eye(width).to_sparse())"},
+        r"network\(\): mask must be a dense tensor"),
+    "modules that are not registered": (
+        {"init": "self.scales = [nn.Parameter(torch.rand(()))]",
+         "forward": "return self.output(self.hidden(pairs) * self.scales[0].to(torch.float64))"},
+        "scales.0 differs between seeds"),
+    "data changed by the loss": (
+        {"loss": "noise *= 0.9\nscores = network(pairs) + noise"},
+        r"changes weights, buffers or data in place \(mul_\): change a copy"),
+    "a list by seed": (
+        {"init": "self.scale = [float(seeds.network)]",
+         "forward": "return self.output(self.hidden(pairs)) * self.scale[0]"},
+        r"network\(\): scale differs between seeds; .*register_buffer"),
+    "frozen by seed": (
+        {"init": "self.output.weight.requires_grad_(seeds.network % 2 == 0)"},
+        r"network\(\): output.weight differs between seeds"),
+    "a network that is used again": (
+        {"more": "_NETWORK = Network(7, 8, None)\ndef network(parameters, seeds):\n"
+                 "    for w in _NETWORK.parameters():\n        w.data.normal_()\n"
+                 "    return _NETWORK",
+         "init": "self.register_buffer('scale', torch.rand(()))"},
+        "does not follow the seeds|does not train|changes weights, buffers or data in place"),
+    "a multiplier of a frozen weight": (
+        {"init": "self.output.weight.requires_grad_(False)",
+         "more": "def learning_rate_multipliers(parameters):\n    return {'output.weight': 2}"},
+        "names 'output.weight', which does not require a gradient"),
+    "numbers of NumPy in a network": (
+        {"init": "self.output.weight.data *= np.random.choice([-1, 1])"},
+        r"network\(\) uses np.random: draw from seeds.stream"),
+    "numbers of Python in data": (
+        {"more": "_data = data\ndef data(parameters, seeds):\n    random.choice([1, 2])\n"
+                 "    return _data(parameters, seeds)"},
+        r"data\(\) uses random: draw from seeds.stream"),
+    "numbers of NumPy in a loss": (
+        {"loss": "scores = network(pairs) * np.random.rand()"},
+        r"loss\(\) uses np.random"),
+    "a generator of its own": (
+        {"init": "self.generator = np.random.default_rng(0)",
+         "loss": "scores = network(pairs) * network.generator.choice([1, 1.1])"},
+        "generator.* changes at every call, and no checkpoint has it"),
+    "a counter": (
+        {"init": "self.calls = 0",
+         "forward": "self.calls += 1\n"
+                    "return self.output(self.hidden(pairs)) * (2 if self.calls > 10**4 else 1)"},
+        "calls changes at every call, and no checkpoint has it"),
+    "a counter of the module": (
+        {"more": "_CALLS = 0\n_loss = loss\ndef loss(network, examples):\n    global _CALLS\n"
+                 "    _CALLS += 1\n    return _loss(network, examples)"},
+        "quadratic._CALLS changes at every call"),
+    "a counter in a buffer": (
+        {"init": "self.register_buffer('calls', torch.zeros(()))",
+         "loss": "network.calls = network.calls + 1\nscores = network(pairs)"},
+        "calls changes at every call"),
+    "the best loss so far": (
+        {"init": "self.best = torch.tensor(float('inf'))",
+         "metrics": "network.best = torch.minimum(network.best, network.output.bias.norm())",
+         "more": "_metrics = metrics\ndef metrics(network, parts):\n"
+                 "    return _metrics(network, parts) | {'test_loss': network.best}"},
+        "what one call leaves in best changes the next"),
+    "a clock": (
+        {"loss": "import time\nscores = network(pairs) * (1 + time.perf_counter() % 1)"},
+        "changes at every call|gives other numbers when it is repeated"),
+    "a counter on a weight": (
+        {"loss": "w = network.output.weight\nw.n = getattr(w, 'n', 0) + 1\n"
+                 "scores = network(pairs) * (1 if w.n < 30 else 2)"},
+        r"output.weight\(\) changes at every call"),
+    "numbers of an unseeded generator": (
+        {"init": "self.register_buffer('scale', torch.tensor(np.random.default_rng().random()))",
+         "loss": "scores = network(pairs) * network.scale"},
+        "gives other numbers when it is repeated"),
+    "a mask that is drawn once for all seeds": (
+        {"init": "Network.mask = getattr(Network, 'mask', None)\n"
+                 "if Network.mask is None:\n    Network.mask = torch.rand(width)\n"
+                 "self.output.weight.data *= Network.mask"},
+        r"network\(\) does not follow the seeds: without other runs before it, seed \d has other"),
+    "data that are drawn once for all seeds": (
+        {"more": "import functools\ndata = functools.cache(lambda *_, f=data: f({'p': 7}, None))\n"
+                 "_data = data\ndef data(parameters, seeds):\n    return _data()"},
+        "does not train as in a plain PyTorch loop"),
+    "a sparse gradient": (
+        {"init": "self.embed = nn.Embedding(p, width, sparse=True)"},
+        r"loss\(\) has a sparse gradient of embedding: set sparse=False"),
+    "a mask as a weight": (
+        {"init": "mask = torch.full((3,), -torch.inf)\n"
+                 "self.mask = nn.Parameter(mask, requires_grad=False)"},
+        r"network\(\): mask is not finite at step 0: register it as a buffer"),
+    "complex weights": (
+        {"init": "self.c = nn.Parameter(torch.ones(3, dtype=torch.complex64))"},
+        "c is torch.complex64, but weights must be real floats"),
+    "lazy weights": (
+        {"init": "self.lazy = nn.LazyLinear(3)"},
+        "lazy.weight has no shape yet: call the network once"),
+    "a loss without a gradient": (
+        {"loss": "scores = network(pairs).detach()"},
+        r"loss\(\) does not depend on the weights in a way that can be differentiated"),
+    "a loss of whole numbers": (
+        {"more": "_loss = loss\ndef loss(network, examples):\n"
+                 "    return _loss(network, examples).long()"},
+        r"a float tensor of shape \(\), not torch.int64 of shape \(\)"),
+    "checkpoints of many runs": (
+        {"forward": "return self.output(checkpoint(self.hidden, pairs, use_reentrant=False))"},
+        "torch.func.vmap cannot do .*saved tensor hooks.*; or set batched=False in SYSTEM"),
+    "spectral norm": (
+        {"init": "parametrizations.spectral_norm(self.output)"},
+        r"changes a buffer, as nn\.BatchNorm and spectral_norm do"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_trains_otherwise_is_refused(tmp_path, name):
+    changes, said = REFUSED[name]
+    own = of(tmp_path, changes)
+    with pytest.raises(CircletError, match=said) as caught:
+        job.run_block(own.blocks[0], "cpu")
+    assert "\n" not in str(caught.value)
+    assert not own.blocks[0].log("runs").exists()
+
+
+def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path):
+    """Even among runs that are trained one after another, of which few are tried."""
+    frozen = {"init": "self.output.weight.requires_grad_(seeds.network != 1)"}
+    own = of(tmp_path, frozen, batched=False)
+    said = r"network\(\): whether output.weight requires a gradient differs between seeds"
+    with pytest.raises(CircletError, match=said):
+        job.run_block(own.blocks[0], "cpu")
+
+
+@pytest.mark.parametrize(
+    ("batched", "condition"), [(False, "h.mean() > 1"), (True, "len(h) == 16")]
+)
+def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path, batched, condition):
+    forward = f"h = self.hidden(pairs)\nreturn self.output(h) if {condition} else h[:, :7]"
+    changes = {"forward": forward, "loss": "scores = network(pairs)"}
+    own = of(tmp_path, changes, batched, steps=200, weight_decay=10, batch_size=16)
+    with pytest.raises(CircletError, match=r"loss\(\) depends on output.* in some steps only"):
+        trained(own, [0, 1] if batched else [0])
+
+
+LATE = {
+    "a penalty on weights in a list": {
+        "init": "self.held = [self.output.weight]",
+        "loss": "scores = network(pairs)\nfor w in network.held:\n"
+                "    scores = scores * (1 + torch.relu(0.5 - w.norm()))"},
+    "weights in a list that matter in a run between": {
+        "steps": 1000,
+        "init": "self.held = [self.output.weight]\n"
+                "self.register_buffer('late', torch.tensor(seeds.embedding == 1.0))",
+        "loss": "scores = network(pairs)\nfor w in network.held:\n"
+                "    scores = scores * (1 + network.late * torch.relu(0.5 - w.norm()))"},
+    "a target that is copied late": {
+        "batched": False, "more": "import copy",
+        "loss": "scores = network(pairs)\n"
+                "if network.output.weight.norm() < 0.2 and not hasattr(network, 'target'):\n"
+                "    network.target = copy.deepcopy(network.output).requires_grad_(False)\n"
+                "if hasattr(network, 'target'):\n"
+                "    scores = scores + network.target(network.hidden(pairs))"},
+    "weights that are frozen late, in metrics": {
+        "batched": False,
+        "metrics": "if network.output.bias.norm() < 0.2:\n"
+                   "    network.output.requires_grad_(False)"},
+    "weights that are rounded late": {
+        "batched": False,
+        "metrics": "w = network.output.bias\nif w.norm() < 0.2: w.data = w.data.round(decimals=1)"},
+    "a hook on a gradient, set late": {
+        "batched": False,
+        "loss": "w = network.output.bias\nif w.norm() < 0.2: w.register_hook(lambda g: g / 2)\n"
+                "scores = network(pairs)"},
+    "a phase in a buffer": {
+        "init": "self.register_buffer('late', torch.zeros(()))",
+        "loss": "scores = network(pairs) * (1 + network.late)\n"
+                "network.late = torch.maximum(network.late, 0.5 * (\n"
+                "    network.output.weight.detach().norm() < 0.2))"},
+    "a counter that a generator hides": {
+        "batched": False,
+        "more": "def warm():\n    for factor in [1.0] * 200 + [2.0] * 100000: yield factor\n"
+                "WARM = warm()",
+        "loss": "scores = network(pairs) * next(WARM)"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
+    changes = dict(LATE[name])
+    settings = {"steps": changes.pop("steps", 300), "weight_decay": 10}
+    own = of(tmp_path, changes, changes.pop("batched", True), **settings)
+    said = (
+        r"of a fresh network|cannot be called for other|only network\(\) may|changes the next|"
+        r"loss\(\) or metrics\(\) changes"
+    )
+    with pytest.raises(CircletError, match=said):
+        job.run_block(own.blocks[0], "cpu")
