@@ -28,22 +28,23 @@ test: $(VENV)/with-dev
 	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
+# --no-compile: Python compiles what it imports, which is a fraction.
 $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/kernels/*)
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
 # Optional dependencies: make .venv/with-load (polars), .venv/with-peers (JAX), ...
 $(VENV)/with-%: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[$*]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
 # Groups for developers: make .venv/with-dev (all checks), ... pip knows them since version 25.1.
 $(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --group $*
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable . --group $*
 	@touch $@
 
 # Writes uv.lock with the versions of constraints.txt: after an edit of these, or of the dependencies.

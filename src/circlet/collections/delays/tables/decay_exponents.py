@@ -15,7 +15,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
+OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays", "mlp_decays_again")
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,

@@ -16,7 +16,7 @@ from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("lowered_decay",)
-OPTIONAL_ROLES = ("mlp_decays",)
+OPTIONAL_ROLES = ("lowered_decay_again", "mlp_decays")
 TABLES = ("runs", "milestones")
 COLUMNS = [
     EXPERIMENT,
@@ -41,20 +41,21 @@ def table(study: Study) -> Iterator[dict]:
         (keys["p"], keys["learning_rate"], keys["weight_decay"]): rows
         for keys, rows, _ in settings.by(study, "mlp_decays", runs, [*names[:2], "weight_decay"])
     }
-    for keys, rows, planned in settings.by(study, "lowered_decay", runs, names):
-        del keys["system"]
-        decay = keys.pop("change_weight_decay")
-        had = rows[rows["generalised_step"] <= keys["change_step"]]
-        kept = stats.counted(had["test_accuracy"] > _ABOVE)
-        start = starts.get((keys["p"], keys["learning_rate"], decay), runs.iloc[:0])
-        from_start = stats.counted(start["test_accuracy"] > _ABOVE)
-        yield {
-            "experiment": study.reproduce["lowered_decay"],
-            **keys,
-            "weight_decay": decay,
-            **stats.share(*kept, method="exact").columns("kept"),
-            **stats.share(*from_start, method="exact").columns("from_start"),
-            **contrasts.share_difference(*kept, *from_start).columns("difference"),
-            "n_runs": len(rows),
-            "n_planned": planned,
-        }
+    for role in ("lowered_decay", "lowered_decay_again"):
+        for keys, rows, planned in settings.by(study, role, runs, names):
+            del keys["system"]
+            decay = keys.pop("change_weight_decay")
+            had = rows[rows["generalised_step"] <= keys["change_step"]]
+            kept = stats.counted(had["test_accuracy"] > _ABOVE)
+            start = starts.get((keys["p"], keys["learning_rate"], decay), runs.iloc[:0])
+            from_start = stats.counted(start["test_accuracy"] > _ABOVE)
+            yield {
+                "experiment": study.reproduce[role],
+                **keys,
+                "weight_decay": decay,
+                **stats.share(*kept, method="exact").columns("kept"),
+                **stats.share(*from_start, method="exact").columns("from_start"),
+                **contrasts.share_difference(*kept, *from_start).columns("difference"),
+                "n_runs": len(rows),
+                "n_planned": planned,
+            }
