@@ -3,10 +3,12 @@ PYTHON ?= python3
 CONFIG ?= config/config.yaml
 VENV := .venv
 BIN := $(VENV)/bin
-# A test that hangs is stopped with a traceback; the others continue. Python keeps what it compiles.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --timeout 1800
+# A test that hangs is stopped with a traceback; the others continue.
+PYTEST := $(BIN)/python -m pytest --timeout 1800
 SIDE_BY_SIDE := --numprocesses auto --maxprocesses 4 --dist worksteal
 JAVASCRIPT := tests/pages/javascript
+# Python keeps what it compiles when it first imports it; pip would compile all of torch, too.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu wheel lock clean
 
@@ -28,7 +30,6 @@ test: $(VENV)/with-dev
 	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
-# --no-compile: Python compiles what it imports, which is a fraction.
 $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/kernels/*)
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
