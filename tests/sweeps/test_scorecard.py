@@ -124,7 +124,9 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
         whole = name in ("paper", "findings") or (name == "full_length" and row.tally == "beyond")
         if whole and row.source != "Easing Optimization Paths":
             assert scorecard.unmet(study, row.role, strict) == "", row.claim
-        if name == "config" and (row.shorter or row.accepts):
+        # The first run has figures of initial signals, from runs that share no embedding.
+        is_drawn = row.role in ("initial_signals", "initial_gradients")
+        if name == "config" and not is_drawn and (row.shorter or row.accepts):
             loose = strict | scorecard._assignments(row.shorter or row.accepts)
             assert scorecard.unmet(study, row.role, loose) == "", row.claim
 
@@ -142,7 +144,7 @@ def test_the_first_run_counts_tests_of_every_paper():
     ]
     found = tests[counted].groupby("collection").size()
     assert (found[["musat", "odonnat"]] > 15).all()
-    assert found["ding"] == 10
+    assert found["ding"] == 6
 
 
 @pytest.mark.parametrize("paper", ["musat", "ding", "odonnat", "findings"])

@@ -24,6 +24,7 @@ def make(target: "Target") -> None:
             raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:
             save(figure, path)
+            figure.set_layout_engine("none")  # the layout stays
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -44,7 +44,8 @@ def embedding(axes: Axes, vectors: np.ndarray, fontsize: float = 7) -> None:
     for number, (vector, colour) in enumerate(
         zip(vectors, style.classes(p, lightness=0.36), strict=True)
     ):
-        axes.text(*vector, str(number), color=colour, fontsize=fontsize, zorder=2, **CENTRED)
+        label = axes.text(*vector, str(number), color=colour, fontsize=fontsize, **CENTRED)
+        label.set(zorder=2, in_layout=False)  # it lies within the panel
     square(axes, 1.15 * np.abs(vectors).max())
 
 
