@@ -9,7 +9,7 @@ from study_numbers import DOCS, interval, table
 
 from circlet import terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDABLE, UNDECIDED, VERDICTS
+from circlet.analysis.verdicts import NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
 from circlet.collections.ding import shorter_runs
 from circlet.pages import story
 from circlet.pages.story import number
@@ -145,12 +145,6 @@ def open_tests(study: str, collection: str) -> str:
         if n := int((tests["verdict"] == verdict).sum()):
             sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
     return " ".join(sentences) or "Every test is decided."
-
-
-def open_names(study: str, collection: str) -> list[str]:
-    """Return the names of a collection's tests that are not decided."""
-    card = _tests({collection: study})
-    return list(card.loc[card["verdict"].isin(OPEN), "claim"])
 
 
 def tail(study: str, name: str) -> float:

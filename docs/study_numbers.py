@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from circlet.analysis import stats
-from circlet.collections.odonnat.tables import odonnat_claims
 from circlet.pages.story import number
 from circlet.storage import parquet
 
@@ -92,29 +91,16 @@ def over_runs(study: str, name: str, column: str) -> str:
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
-def rises(study: str, earlier: str = "sharpness_earlier", later: str = "sharpness") -> str:
-    """Return for how many spikes a column is larger than it was ten logged steps earlier."""
-    spikes = table(study, "spikes").dropna(subset=[earlier, later])
-    return f"{(spikes[later] > spikes[earlier]).sum()} of {len(spikes)}"
-
-
-def at_start(claim: str, code: str) -> Any:
-    """Return the results of simulations of step 0 for a claim of Odonnat et al., also as text."""
-    results = odonnat_claims.initial_states().loc[(claim, code)]
-    ends = interval(results["median_low"], results["median_high"])
-    return {**results, "text": f"{number(results['median'])} {ends}"}
+def rises(study: str) -> str:
+    """Return for how many spikes the sharpness is larger than ten logged steps earlier."""
+    spikes = table(study, "spikes").dropna(subset=["sharpness_earlier", "sharpness"])
+    return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
 
 
 def lasso_r2(study: str) -> pd.DataFrame:
     """Return the mean R² of linear fits by dimension, a column per method."""
     fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
     return fits.pivot_table(index="d", columns="method", values="r2")
-
-
-def usual(study: str, column: str) -> str:
-    """Return the mean of a column of ``ode_path`` over runs, at the paper's alpha of the Lasso."""
-    path = table(study, "ode_path")
-    return number(path.loc[np.isclose(path["alpha"], 0.01), column].mean())
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:

@@ -129,15 +129,15 @@ class Seeds(Keys, frozen=True, kw_only=True):
     more: Annotated[
         Annotated[list[MoreSeeds], Meta(max_length=10_000)],
         Meta(
-            description="Another number of seeds at some points, in place of `count`: `[{where: "
-            "{weight_decay: 1}, count: 200}]`. If several match, the largest applies."
+            description="Larger numbers of seeds at some points: `[{where: {weight_decay: 1}, "
+            "count: 200}]`. If several entries match a point, the largest number applies."
         ),
     ] = []
     embedding: Annotated[
         SharedSeed,
         Meta(
-            description="Seed of the initial embedding of all runs. A list makes one point per "
-            "seed; `null`: each run uses its own."
+            description="One seed for the initial embeddings of all runs. A list makes one point "
+            "per seed. `null`: each run uses its own seed."
         ),
     ] = None
     network: Annotated[
@@ -161,7 +161,9 @@ class Range(Keys, frozen=True, kw_only=True):
 
     linspace: Annotated[
         Numbers | UnsetType,
-        Meta(description="First value, last value, number of values; rounded to four digits."),
+        Meta(
+            description="`[first, last, number of values]`: evenly spaced, rounded to four digits."
+        ),
     ] = UNSET
     logspace: Annotated[
         Numbers | UnsetType,
@@ -169,11 +171,11 @@ class Range(Keys, frozen=True, kw_only=True):
     ] = UNSET
     range: Annotated[
         Numbers | UnsetType,
-        Meta(description="Whole numbers: first, end (excluded) and step (default 1)."),
+        Meta(description="`[first, end, step]`: whole numbers without `end`. Default step: 1."),
     ] = UNSET
     uniform: Annotated[
         Numbers | UnsetType,
-        Meta(description="Bounds of random draws; for integers both are included."),
+        Meta(description="`[low, high]`: draws random values between these bounds."),
     ] = UNSET
     loguniform: Annotated[
         Numbers | UnsetType, Meta(description="As `uniform`, on a logarithmic scale.")
@@ -181,7 +183,7 @@ class Range(Keys, frozen=True, kw_only=True):
     choice: Annotated[
         Annotated[list[int | float | str | bool], Meta(min_length=1, max_length=10_000)]
         | UnsetType,
-        Meta(description="Values to draw from at random."),
+        Meta(description="A list from which values are drawn at random."),
     ] = UNSET
 
 
@@ -230,8 +232,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
     sample: Annotated[
         Points | Sample | UnsetType,
         Meta(
-            description="Number of random points, or `{count: 200, seed: 1}`. If you raise it, "
-            "earlier points stay. Each random point is combined with all listed values of "
+            description="Number of random points, or `{count: 200, seed: 1}`. If you raise the "
+            "number, earlier points stay. Each random point is combined with all listed values of "
             "`sweep`."
         ),
     ] = UNSET
@@ -257,16 +259,16 @@ class Experiment(Keys, frozen=True, kw_only=True):
     ] = UNSET
     dtype: Annotated[
         Literal["float32", "float64"],
-        Meta(description="Floating-point type."),
+        Meta(description="Floating-point type: `float32` or `float64`. `sweep` can list both."),
     ] = "float32"
     products: Annotated[
         Literal["float32", "tf32", "bfloat16"],
         Meta(
-            description="Precision to which factors of matrix products are rounded, forward and "
-            "backward: `tf32` (10 bits of mantissa), `bfloat16` (7 bits) or `float32` (no "
-            "rounding). All else stays float32, including sums, weights, the gradient with "
-            "respect to the logits, and logs. `tf32` and `bfloat16` take 1.4 to 3.1 times the time "
-            "per step and need dtype `float32`."
+            description="Precision of the factors of matrix products, forward and backward: "
+            "`float32` (no rounding), `tf32` (10 bits of mantissa) or `bfloat16` (7 bits). Sums, "
+            "weights, the gradient with respect to the logits, and logs stay float32. `tf32` and "
+            "`bfloat16` take 1.4 to 3.1 times the time per step and need dtype `float32`. `sweep` "
+            "can list several."
         ),
     ] = "float32"
     block: Annotated[
@@ -281,32 +283,33 @@ class Experiment(Keys, frozen=True, kw_only=True):
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values to compare, of swept parameters or arguments of interventions: "
-            "`{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The table "
-            "`comparisons` and the figure `forest` show the differences between runs with the same "
-            "seed, separately for each combination of other swept parameters."
+            description="Two values to compare, for a swept parameter or for an argument of an "
+            "intervention: `{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The "
+            "table `comparisons` and the figure `forest` show the differences between runs with "
+            "the same seed, separately for each combination of other swept parameters."
         ),
     ] = {}
     keep_state: Annotated[
         bool,
         Meta(
-            description="Whether to save the final state, so that training continues from it if "
-            "you later raise `steps`. Results equal those of one long run. Training "
-            "continues only if the old logs have all earlier steps that the new `log` needs."
+            description="Whether to save the final state of runs. If you later raise `steps`, "
+            "training continues from this state, and the results equal those of one long run. "
+            "Training starts anew if the old logs lack a step that the new `log` needs."
         ),
     ] = False
     interventions: Annotated[
         Annotated[list[Intervention], Meta(max_length=10)],
         Meta(
-            description="Changes of how runs start or train, in this order. A list of values of an "
-            "argument makes one point per value."
+            description="Changes of how runs start or train, applied in this order. If an argument "
+            "is a list of values, each value makes a point."
         ),
     ] = []
     log: Annotated[
         Logs,
         Meta(
-            description="Schedules by kind of log; other kinds keep their defaults. `{}`: only "
-            "the first and last step (signals: also 0 to 10), which all logs have. `null`: no log."
+            description="Schedules by kind of log; other kinds keep their defaults. Each log has "
+            "the first and the last step (`signals` also steps 0 to 10). A kind with the schedule "
+            "`{}` has only these steps, and a kind with `null` has no log."
         ),
     ] = Logs()
 

@@ -89,9 +89,9 @@ class Config(Keys, frozen=True, kw_only=True):
     collections: Annotated[
         Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=100)],
         Meta(
-            description="Folders of your own collections, relative to this file, or names of "
-            "installed ones. Names in a collection begin with its own name, which is that of its "
-            "folder: `mine.quadratic`."
+            description="Folders of your collections, relative to this file, or names of installed "
+            "collections. Names begin with that of the folder: `mine.sums` is the system `sums` in "
+            "the folder `mine`."
         ),
     ] = []
     experiments: Annotated[
@@ -104,8 +104,9 @@ class Config(Keys, frozen=True, kw_only=True):
     parents: Annotated[
         Experiments,
         Meta(
-            description="Experiments that others start from, but that this study does not run. "
-            "Copy their logs from another study: `cp -a results/a/logs/NAME results/b/logs/`."
+            description="Experiments from whose runs others start, and which this study does not "
+            "run. Copy their logs from another study: "
+            "`cp -a results/a/logs/NAME results/b/logs/`."
         ),
     ] = {}
     milestones: Annotated[
@@ -125,18 +126,19 @@ class Config(Keys, frozen=True, kw_only=True):
     notify: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(
-            description="A shell command that runs when Snakemake has finished or failed, unless "
-            "there was nothing to do. It is stopped after a minute. `$CIRCLET_STATUS` is "
-            "`success` or `failure`, `$CIRCLET_RESULTS` is the folder of results, and standard "
-            "input lists failures."
+            description="A shell command that runs after Snakemake has finished or failed, for at "
+            "most a minute. If there was nothing to do, it does not run. `$CIRCLET_STATUS` is "
+            "`success` or `failure`, and `$CIRCLET_RESULTS` is the folder of results. The standard "
+            "input of the command lists the failures."
         ),
     ] = None
     checkpoints: Annotated[
         Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$(?!\n)", max_length=1000)] | None,
         Meta(
-            description="An address, such as `s3://bucket/checkpoints`, where jobs also keep their "
-            "checkpoints and final states, for machines whose disk is lost with the job. It can "
-            "stand in a profile: `config: [checkpoints=s3://bucket/checkpoints]`."
+            description="An address, such as `s3://bucket/checkpoints`, to which jobs copy their "
+            "checkpoints and final states. Use it if a machine loses its disk when a job is "
+            "stopped. You can also set it in a profile: "
+            "`config: [checkpoints=s3://bucket/checkpoints]`."
         ),
     ] = None
     figures: Annotated[
@@ -162,9 +164,9 @@ class Config(Keys, frozen=True, kw_only=True):
     reproduce: Annotated[
         dict[str, str],
         Meta(
-            description="The experiment for each role. If a role has none, its tables and figures "
-            "are not made, and the scorecard shows the verdicts of circlet's stored studies, but "
-            "does not count them."
+            description="The experiment for each role. Without an experiment, a role has no tables "
+            "and figures. For its claims, the scorecard then shows the verdicts of circlet's "
+            "stored studies, but does not count them."
         ),
     ] = {}
 

@@ -21,7 +21,7 @@ OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "di
 def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
     """Draw survival rates against initial signals: a dot per embedding and frequency; line, r."""
     axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
-    n = rates["n_runs"].min()
+    n = int(rates["n_runs"].min())
     title = f"{rates['embedding_seed'].nunique()} embeddings, {n} run{'s'[: n > 1]} each"
     if np.ptp(rates["initial_signal"]) and np.ptp(rates["rate"]):
         slope, offset = np.polyfit(rates["initial_signal"], rates["rate"], 1)
