@@ -309,6 +309,17 @@ def test_of_few_that_got_there_no_median_is_known():
     assert math.isfinite(half.value)
 
 
+def test_if_half_got_there_the_last_of_them_is_the_median():
+    def half_of(n):
+        reached = np.arange(1.0, n / 2 + 1)
+        rest = np.full(n // 2, np.nan)
+        after = np.r_[reached - 1, np.full(n // 2, n)]
+        return stats.median_time(after, np.r_[reached, rest]).value
+
+    numbers = [*range(2, 60, 2)]
+    assert [half_of(n) for n in numbers] == [n / 2 for n in numbers]
+
+
 def test_median_times_cover_what_they_say():
     """This also holds if steps are logged rarely and a fifth of the runs never reach the event."""
     stream = np.random.default_rng(0)

@@ -196,7 +196,8 @@ def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float
 
     fitted = KaplanMeierFitter().fit(times, happened)
     low, high = sorted(median_survival_times(fitted.confidence_interval_).to_numpy()[0].tolist())
-    return float(fitted.median_survival_time_), low, high
+    # Rounded: a product of shares that should be 1/2 may be a little larger.
+    return float(median_survival_times(fitted.survival_function_.round(12))), low, high
 
 
 def median(values: ArrayLike) -> Estimate:
