@@ -1,4 +1,4 @@
-"""Print the CPU time of a step of the plain loop, for each system of the papers: python tests/plain."""
+"""Print the CPU time of a step of the plain loop, per system of the papers: python tests/plain."""
 
 import itertools
 import statistics
