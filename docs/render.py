@@ -73,6 +73,7 @@ PICTURES = {
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",
     "delays_by_decay": "delays",
+    "delays_by_logit_scale": "delays",
 }
 
 

@@ -4,6 +4,7 @@ decided the time, the dots of all norms would lie on one curve. Only runs that g
 """
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from circlet.plotting import panels, style
 from circlet.storage import parquet
@@ -35,8 +36,10 @@ def draw(study: Study) -> Figure:
                        ms=4, mfc="none")  # fmt: skip
         name = "squared error" if loss == "squared_error" else f"cross-entropy, {_NAMES[residual]}"
         panel.set(title=name, xlabel="scale of the logits", yscale="log")
+        panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        panel.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
     for factor, colour in colours.items():
-        axes[0].plot([], [], "-", color=colour, label=f"norm x {factor:g}")
+        axes[0].plot([], [], "-", color=colour, label=f"norm × {factor:g}")
     for temperature, marker in markers.items():
         axes[0].plot([], [], marker, color="0.4", mfc="none", label=f"temperature {temperature:g}")
     axes[0].set(ylabel="step of grokking")
