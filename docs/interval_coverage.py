@@ -85,7 +85,7 @@ def _means() -> Iterator[Case]:
             yield Case("mean", 0.88, name, n, population.mean, _rows(population, n), stats.means, 0)
         for method, least, populations in (
             ("bounded mean", 0.84, _BOUNDED),
-            ("bounded mean, rare failures", 0.0, _TWO_KINDS),
+            ("bounded mean, a rare kind of run", 0.0, _TWO_KINDS),
         ):
             for name, population in populations.items():
                 yield Case(
@@ -126,11 +126,9 @@ def _means() -> Iterator[Case]:
         for name, population, truth in (
             ("normal", _NORMAL, 1.0),
             ("exponential", _EXPONENTIAL, 1.0),
-            ("accuracies, 20 % of runs at chance", _failing(0.2), _failing_deviation(0.2)),
+            ("accuracies, 20 % at chance", _failing(0.2), _failing_deviation(0.2)),
         ):
-            yield Case(
-                "standard deviation", 0.84, name, n, truth, _row(population, n), stats.deviation
-            )
+            yield Case("deviation", 0.84, name, n, truth, _row(population, n), stats.deviation)
     for n in (6, 10):
         yield Case(
             "median time",
@@ -212,7 +210,7 @@ def _two_kinds() -> Iterator[Case]:
             yield Case(
                 "difference of means",
                 0.86,
-                f"{name}, samples of n and 4n",
+                f"{name}, one sample a quarter as large",
                 n,
                 0.0,
                 lambda r, n=n, population=population: (
@@ -224,7 +222,7 @@ def _two_kinds() -> Iterator[Case]:
             yield Case(
                 "difference of estimates",
                 0.88,
-                f"{name}, samples of n and 4n",
+                f"{name}, one sample a quarter as large",
                 n,
                 0.0,
                 lambda r, n=n, population=population: (
@@ -340,7 +338,7 @@ def _dependent() -> Iterator[Case]:
         yield Case(
             "ratio of sums",
             0.86,
-            "geometric with mean 6",
+            "spikes of a kind, geometric with mean 6",
             n,
             0.6,
             lambda r, n=n: _spikes(r, n),
