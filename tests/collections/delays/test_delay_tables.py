@@ -178,7 +178,7 @@ def tiny(results):
     settings = {"steps": 60, "seeds": {"count": 3}, "block": 3, "log": {"curves": {"every": 2}}}
     for role, experiment in STUDY.config.experiments.items():
         one = {"system": experiment.system, "parameters": SMALL, **settings}
-        if role.endswith("_decays"):
+        if "_decays" in role:
             one["sweep"] = {"weight_decay": [0.1, 0.3, 1, 2]}
         elif role == "clamped_norms":
             one["sweep"] = {"temperature": [1, 2], "loss": ["cross_entropy", "squared_error"]}
@@ -210,7 +210,8 @@ def test_all_tables_and_figures_of_tiny_networks(tmp_path):
     assert runs["norm_memorised"].notna().any()
     assert runs["kappa"].notna().any()
     kept = parquet.read_table(study, "retained_accuracy")
-    assert list(kept["weight_decay"]) == [0.1, 0.3, 1]
-    assert list(kept["from_start_n"]) == [3, 3, 3]
+    assert list(kept["experiment"]) == ["lowered_decay"] * 3 + ["lowered_decay_again"] * 3
+    assert list(kept["weight_decay"]) == [0.1, 0.3, 1] * 2
+    assert list(kept["from_start_n"]) == [3] * 6
     shares = parquet.read_table(study, "grokked_shares")
     assert (shares["n_runs"] == 3).all() and shares["median"].notna().any()
