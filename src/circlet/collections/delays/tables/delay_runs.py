@@ -17,7 +17,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("gelu_decays", "transformer_decays", "clamped_norms")
+OPTIONAL_ROLES = ("gelu_decays", "transformer_decays", "clamped_norms", "clamped_norms_97")
 LOGS = ("runs", "curves")
 TABLES = ("milestones",)
 COLUMNS = [

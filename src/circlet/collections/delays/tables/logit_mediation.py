@@ -22,7 +22,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
-ROLES = ("clamped_norms",)
+OPTIONAL_ROLES = ("clamped_norms", "clamped_norms_97")
 TABLES = ("delay_runs",)
 COLUMNS = [
     EXPERIMENT,
@@ -136,16 +136,17 @@ def table(study: Study) -> Iterator[dict]:
     """Yield a row per loss, kind of gradient and modulus."""
     every = parquet.read_table(study, "delay_runs")
     names = ["loss", "residual", "p"]
-    for keys, runs, planned in settings.by(study, "clamped_norms", every, names):
-        if runs["generalised_step"].notna().sum() < 2:
-            continue
-        cells = Cells.of(by_seed(runs))
-        yield {
-            "experiment": study.reproduce["clamped_norms"],
-            **keys,
-            **stats.columns(over_seeds(runs)),
-            **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
-            **scale_ratio(runs).columns("scale_ratio"),
-            "n_runs": len(runs),
-            "n_planned": planned,
-        }
+    for role in OPTIONAL_ROLES:
+        for keys, runs, planned in settings.by(study, role, every, names):
+            if runs["generalised_step"].notna().sum() < 2:
+                continue
+            cells = Cells.of(by_seed(runs))
+            yield {
+                "experiment": study.reproduce[role],
+                **keys,
+                **stats.columns(over_seeds(runs)),
+                **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
+                **scale_ratio(runs).columns("scale_ratio"),
+                "n_runs": len(runs),
+                "n_planned": planned,
+            }
