@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import config
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from circlet.study import planning
 from circlet.study.swept import Swept
 from circlet.sweeps import panels
 from circlet.sweeps.plots import heat, trajectories
@@ -99,6 +101,15 @@ def test_marks_are_explained_below_the_panels():
 def test_line_styles_are_named(metrics, names):
     marks = trajectories._marks(trajectories._groups(metrics), few=False)
     assert {line.get_linestyle(): name for name, line in marks.items()} == names
+
+
+def test_steps_at_which_interventions_begin_are_those_of_the_rows():
+    forks = {"change": {"step": [10, 20], "weight_decay": 1}}
+    clamped = config(interventions=[forks, {"clamp": {"step": 5}}], steps=40)
+    sweep = panels.Sweep(planning.plan(clamped | {"figures": [{"trajectories": "e"}]}))
+    rows = pd.DataFrame({"point": [point.name for point in sweep.points]})
+    assert trajectories._begins(sweep, rows) == {5, 10, 20}
+    assert trajectories._begins(sweep, rows[:1]) == {5, 10}
 
 
 def test_long_titles_have_several_lines():

@@ -1,4 +1,4 @@
-"""Interventions that begin at a step: other settings, and a fixed norm."""
+"""Interventions in training: settings that change by step, and a fixed norm."""
 
 import copy
 from dataclasses import replace
@@ -56,7 +56,7 @@ def norms(tables):
     return np.sqrt(squares.groupby([frame["step"], frame["seed"]]).sum().unstack().to_numpy())
 
 
-def losses(of, seed, share):
+def losses(of, seed, share, warm_up=1):
     """Return the train losses of a usual PyTorch loop whose settings change.
 
     ``share`` gives the part of the change that a step, counted from 1, has.
@@ -67,6 +67,7 @@ def losses(of, seed, share):
         for ours, theirs in (("weight_decay", "weight_decay"), ("learning_rate", "lr")):
             first = of.parameters[ours]
             group[theirs] = first + share(step) * (LATER[ours] - first)
+        group["lr"] *= min(1, step / warm_up)
         reference.step(step)
         found.append(reference.loss())
     return found
@@ -85,6 +86,17 @@ def test_settings_change_as_in_a_usual_loop(train, over):
         np.testing.assert_allclose(mine, expected, rtol=1e-6)  # logs are float32
 
 
+@pytest.mark.parametrize("warm_up", [4, BEGINS + 3])
+def test_the_learning_rate_warms_up_and_changes(train, warm_up):
+    """As in a usual loop, also if the change begins before the warm-up ends."""
+    both = point({"warm_up": {"steps": warm_up}}, {"change": {"step": BEGINS, **LATER}})
+    found = curves(train(both))
+    for seed in (0, 1):
+        expected = losses(both, seed, lambda step: step > BEGINS, warm_up)
+        mine = found[found["seed"] == seed]["train_loss"]
+        np.testing.assert_allclose(mine, expected, rtol=1e-6)
+
+
 def test_a_clamped_norm_stays(train):
     free = norms(train(point()))
     clamped = norms(train(point({"clamp": {"step": BEGINS, "factor": 1.2}})))
@@ -96,7 +108,8 @@ def test_a_clamped_norm_stays(train):
 @pytest.mark.parametrize("stop", [BEGINS - 3, BEGINS, BEGINS + 3])
 def test_an_interruption_changes_nothing(train, stop):
     settings = {"change": {"step": BEGINS, "over": 9, **LATER}}
-    of = point(settings, {"clamp": {"step": BEGINS, "factor": 0.9}}, dtype="float32")
+    constraint = {"clamp": {"step": BEGINS, "factor": 0.9}}
+    of = point({"warm_up": {"steps": BEGINS}}, settings, constraint, dtype="float32")
     states = []
 
     def after(done, steps, groups):
@@ -146,6 +159,11 @@ REFUSED = {
         {"change": {"step": 3, "over": STEPS, "weight_decay": 3}},
         {},
         f"change: ends after step {STEPS + 3}, but runs have {STEPS} steps",
+    ),
+    "too slow a start": (
+        {"warm_up": {"steps": STEPS + 1}},
+        {},
+        f"warm_up: ends after step {STEPS + 1}, but runs have {STEPS} steps",
     ),
     "a comparison without runs": (
         {"change": {"step": 3, "weight_decay": [1, 3]}},

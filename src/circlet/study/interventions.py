@@ -1,8 +1,8 @@
 """Interventions: transforms of the initial state, most of them of the embedding.
 
 A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` has the
-arguments of each as JSON schemas. Three transform nothing, but act in training: ``freeze`` keeps
-the embedding as it is, ``change`` and ``clamp`` begin at a step (`circlet.training.changes`).
+arguments of each as JSON schemas. ``freeze``, which keeps the embedding as it is, and those of
+`circlet.training.changes` transform nothing, but act in training.
 
 A collection adds interventions in ``interventions/NAME.py``, which must not import torch:
 
@@ -81,6 +81,13 @@ _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
         ),
     },
     "freeze": {},
+    "warm_up": {
+        "steps": _argument(
+            "integer",
+            "Number of steps in which the learning rate rises linearly from zero to its value.",
+            minimum=1,
+        )
+    },
     "change": {
         "step": _argument(
             "integer",
@@ -119,7 +126,7 @@ _SHIPPED: dict[str, dict[str, dict[str, Any]]] = {
 # Interventions on frequencies, which need the log of signals, and all on the embedding.
 SPECTRAL = ("scale", "construct", "keep")
 OF_EMBEDDING = (*SPECTRAL, "freeze")
-IN_TRAINING = ("freeze", "change", "clamp")
+IN_TRAINING = ("freeze", "warm_up", "change", "clamp")
 SETTINGS = ("learning_rate", "weight_decay")  # that `change` changes
 
 FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the released code

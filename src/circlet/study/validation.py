@@ -306,10 +306,11 @@ def check_point(where: str, point: Point) -> None:
                 f"{where}.interventions.{name}: begins after step {arguments['step']}, but runs "
                 f"have {point.steps} steps"
             )
-        if name == "change" and arguments["step"] + arguments["over"] > point.steps:
+        last = {"change": ("step", "over"), "warm_up": ("steps",)}.get(name, ())
+        if (ends := sum(arguments[key] for key in last)) > point.steps:
             raise ConfigError(
-                f"{where}.interventions.change: ends after step "
-                f"{arguments['step'] + arguments['over']}, but runs have {point.steps} steps"
+                f"{where}.interventions.{name}: ends after step {ends}, but runs have "
+                f"{point.steps} steps"
             )
     limits.check_name(where, point)
     limits.check_logs(where, point)

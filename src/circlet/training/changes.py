@@ -1,4 +1,4 @@
-"""Interventions that begin at a step: other settings of the optimiser, and a fixed norm."""
+"""Interventions in training: settings of the optimiser that change by step, and a fixed norm."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,19 +13,26 @@ class Changes:
     def __init__(self, point: Point):
         by_name = dict(list_interventions(point.interventions))
         self.parameters: Mapping[str, Any] = point.parameters
+        self.warm_up = by_name.get("warm_up")
         self.change, self.clamp = by_name.get("change"), by_name.get("clamp")
 
     def settings(self, step: int) -> dict[str, float]:
         """Return learning rate and weight decay in a step, counted from 1, if they ever change."""
-        if not self.change:
-            return {}
-        share = min(1.0, max(0, step - self.change["step"]) / self.change["over"])
-        first = {k: self.parameters[k] for k in SETTINGS if k in self.change}
-        return {k: value + share * (self.change[k] - value) for k, value in first.items()}
+        changed: dict[str, float] = {}
+        if self.change:
+            share = min(1.0, max(0, step - self.change["step"]) / self.change["over"])
+            first = {k: self.parameters[k] for k in SETTINGS if k in self.change}
+            changed = {k: value + share * (self.change[k] - value) for k, value in first.items()}
+        if self.warm_up:
+            rate = changed.get("learning_rate", self.parameters["learning_rate"])
+            changed["learning_rate"] = rate * min(1.0, step / self.warm_up["steps"])
+        return changed
 
     def constant_until(self, done: int, last: int) -> int:
         """Return the step up to which one call can train after ``done`` steps, at most ``last``."""
         if self.clamp and done >= self.clamp["step"]:
+            return done + 1
+        if self.warm_up and done < self.warm_up["steps"]:
             return done + 1
         begins = [c["step"] for c in (self.change, self.clamp) if c and done < c["step"]]
         if self.change and 0 <= done - self.change["step"] < self.change["over"]:

@@ -1,5 +1,6 @@
 """Means over runs against steps, with their 95 % intervals as bands (up to twelve settings in a
-panel), which close where all runs agree. Dashed lines are metrics on the train set.
+panel), which close where all runs agree. Dashed lines are metrics on the train set. Dotted lines
+are steps after which an intervention acts.
 """
 
 import textwrap
@@ -57,6 +58,13 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
                 axes.fill_between(line["step"], *ends, color=colours[k], alpha=0.15, linewidth=0)
 
 
+def _begins(sweep: Sweep, rows: pd.DataFrame) -> set[int]:
+    """Return the steps after which an intervention changes or clamps runs of some rows."""
+    points = [point for point in sweep.points if point.name in set(rows["point"])]
+    names = ("change_step", "clamp_step")
+    return {point.keys[name] for point in points for name in names if name in point.keys}
+
+
 def draw(study: Study) -> Figure:
     """Draw a row of panels per quantity and second facet, and a column for each first facet."""
     sweep = Sweep(study)
@@ -80,6 +88,8 @@ def draw(study: Study) -> Figure:
         for i, j, title, panel_rows in of_facets:
             axes = grid[number * height + i, j]
             _panel(axes, sweep, panel_rows, metrics)
+            for step in _begins(sweep, panel_rows):
+                axes.axvline(step, color="0.4", ls=":", lw=0.9)
             axes.set_xscale("symlog", linthresh=1, subs=range(2, 10))
             axes.set_xlim(0, last)
             panels.title(axes, title if number == 0 or height > 1 else "", 2.5)
@@ -104,7 +114,10 @@ def draw(study: Study) -> Figure:
         figure.colorbar(bar, ax=grid.ravel().tolist(), label=words(by.name), pad=0.01)
     ticks = [0, *(10**k for k in range(int(np.log10(max(last, 1))) + 1))]
     grid[0, 0].set_xticks(ticks)
-    panels.explain(figure, _marks(groups, rows["point"].nunique() <= _MOST_BANDS))
+    marks = _marks(groups, rows["point"].nunique() <= _MOST_BANDS)
+    if _begins(sweep, rows):
+        marks["an intervention begins"] = Line2D([], [], color="0.4", ls=":", lw=0.9)
+    panels.explain(figure, marks)
     return figure
 
 
