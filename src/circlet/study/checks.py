@@ -194,11 +194,7 @@ def _value(point: Point, needed: Any) -> Any:
 def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
     """Yield each requirement of a role that the logs of an experiment fail."""
     for kind in needs.every_epoch:
-        epochs = ((p, range(0, p.steps + 1, p.steps_per_epoch)) for p in points)
-        if not all(
-            len(ends) <= point.n_logged(kind) and set(ends) <= set(point.steps_logged(kind))
-            for point, ends in epochs
-        ):
+        if not all(point.logs_every_epoch(kind) for point in points):
             yield f"that logs {kind} of every epoch", "does not"
     if needs.every_signal:
         dense = range(min(needs.every_signal, points[0].steps) + 1)

@@ -149,6 +149,11 @@ class Point:
         """Return the number of steps at which a kind of log is written."""
         return self._steps_logged(kind).size
 
+    def logs_every_epoch(self, kind: str) -> bool:
+        """Return whether a kind of log is written at the end of each epoch, and at step 0."""
+        ends = range(0, self.steps + 1, self.steps_per_epoch)
+        return len(ends) <= self.n_logged(kind) and {*ends} <= {*self.steps_logged(kind)}
+
     def _steps_logged(self, kind: str) -> np.ndarray:
         always = tuple(self.system.logs[kind].always)
         return steps_of(self.schedules[kind], self.steps, self.steps_per_epoch, always)

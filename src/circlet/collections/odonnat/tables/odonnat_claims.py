@@ -280,20 +280,25 @@ _NEEDS = {
     "curriculum_barrier": ("curriculum_scratch", "interpolations"),
 }
 
-# Claims of the role `heads` that need logs of every epoch. Its other claims are about the ends of
-# runs, and count the runs of `fresh_heads`, too.
+# Claims of the role `heads` that need logs of every epoch; its others are about the ends of runs.
 _WHOLE_RUNS = (
     "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
-    "phase_order", "phase_gap", "two_phases", "gradients_at_drops", "spikes_per_run",
-    "spikes_by_representation", "spikes_of_feed_forward", "spikes_of_normalisation",
-    "sharpness_before_spikes",
+    "phase_order", "phase_gap", "two_phases", "spikes_per_run", "spikes_by_representation",
+    "spikes_of_feed_forward", "spikes_of_normalisation", "sharpness_before_spikes",
 )  # fmt: skip
 
 
 def _roles(study: Study, claim: str, role: str) -> list[str]:
-    """The roles whose runs answer a claim."""
-    more = role == "heads" and claim not in _WHOLE_RUNS and "fresh_heads" in study.reproduce
-    return [role, "fresh_heads"] if more else [role]
+    """Return the roles whose runs answer a claim: runs of `fresh_heads` count as those of `heads`.
+
+    Its gradient norms are not logged, and perhaps not every epoch.
+    """
+    more = study.reproduce.get("fresh_heads")
+    if role != "heads" or not more or claim == "gradients_at_drops":
+        return [role]
+    (point,) = study.experiment(more)
+    is_whole = point.logs_every_epoch("curves") and point.logs_every_epoch("parameters")
+    return [role, "fresh_heads"] if is_whole or claim not in _WHOLE_RUNS else [role]
 
 
 def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
