@@ -95,8 +95,8 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true, chance would still give up to {self.expected:.1f} such tests on average. "
-            f"If the tests were also independent, {self.disagree} or more such tests would have a "
+            f"were true, we would expect at most {self.expected:.1f} such tests, by chance. If the "
+            f"tests were also independent, {self.disagree} or more such tests would have a "
             f"probability of at most {self.p:.2g}."
         )
 
