@@ -60,9 +60,10 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
 
 def _begins(sweep: Sweep, rows: pd.DataFrame) -> set[int]:
     """Return the steps after which an intervention changes or clamps runs of some rows."""
-    points = [point for point in sweep.points if point.name in set(rows["point"])]
-    names = ("change_step", "clamp_step")
-    return {point.keys[name] for point in points for name in names if name in point.keys}
+    drawn = set(rows["point"].unique())
+    steps = ("change_step", "clamp_step")
+    keys = [point.keys for point in sweep.points if point.name in drawn]
+    return {of_point[step] for of_point in keys for step in steps if step in of_point}
 
 
 def draw(study: Study) -> Figure:

@@ -296,8 +296,11 @@ def _roles(study: Study, claim: str, role: str) -> list[str]:
     more = study.reproduce.get("fresh_heads")
     if role != "heads" or not more or claim == "gradients_at_drops":
         return [role]
-    (point,) = study.experiment(more)
-    is_whole = point.logs_every_epoch("curves") and point.logs_every_epoch("parameters")
+    is_whole = all(
+        point.logs_every_epoch(kind)
+        for point in study.experiment(more)
+        for kind in ("curves", "parameters")
+    )
     return [role, "fresh_heads"] if is_whole or claim not in _WHOLE_RUNS else [role]
 
 
