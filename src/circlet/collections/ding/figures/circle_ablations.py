@@ -8,13 +8,13 @@ from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
-ROLES = ("trajectory",)
+ROLES = ("ablations",)
 TABLES = ("circle_ablations",)
 
 
 def draw(study: Study) -> Figure:
     """A panel per number of circles: every choice a line, the whole embedding dashed."""
-    losses = parquet.read_table(study, "circle_ablations", "trajectory")
+    losses = parquet.read_table(study, "circle_ablations", "ablations")
     if losses.empty:
         return panels.nothing("no finished run with its parameters logged")
     losses = losses[losses["run_id"] == losses["run_id"].iloc[0]]

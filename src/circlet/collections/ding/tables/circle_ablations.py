@@ -20,7 +20,7 @@ from circlet.study import interventions
 from circlet.study.plan import Study
 from circlet.systems import loss
 
-ROLES = ("trajectory",)
+ROLES = ("ablations",)
 LOGS = ("runs", "parameters")
 TABLES = ("survival",)
 COLUMNS = [
@@ -41,7 +41,7 @@ def choices(circles: list[int]) -> list[list[int]]:
 @torch.no_grad()
 def table(study: Study) -> Iterator[dict]:
     """A row per run, logged step and choice."""
-    survival = parquet.read_table(study, "survival", "trajectory")
+    survival = parquet.read_table(study, "survival", "ablations")
     for block in study.blocks:
         p, activation = (block.point.parameters[k] for k in ("p", "activation"))
         all_pairs = embedding_mlp.select(p, [np.ones(p * p, dtype=bool)], torch.device("cpu"))

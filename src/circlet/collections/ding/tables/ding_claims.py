@@ -23,6 +23,7 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = (
     "trajectory",
+    "ablations",
     "frozen",
     "primes",
     "dimensions",
@@ -285,10 +286,10 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("dead_revive", "construction", "survival", revived),
     ("gradient_helps", "initial_gradients", "survival",
      lambda t: run_auc(t, "initial_gradient")),
-    ("one_circle_fails", "trajectory", "circle_ablations", lambda t: stats.mean(best_losses(t, 1))),
-    ("two_circles_are_worse", "trajectory", "circle_ablations",
+    ("one_circle_fails", "ablations", "circle_ablations", lambda t: stats.mean(best_losses(t, 1))),
+    ("two_circles_are_worse", "ablations", "circle_ablations",
      lambda t: stats.geometric_mean(best_losses(t, 2) / best_losses(t, 3))),
-    ("three_circles_suffice", "trajectory", "circle_ablations",
+    ("three_circles_suffice", "ablations", "circle_ablations",
      lambda t: stats.geometric_mean(best_losses(t, 3))),
     ("least_squares_fit", "ode_dimensions", "ode_fits",
      lambda t: _over_seeds(t, "least_squares", "r2")),
