@@ -126,6 +126,13 @@ def test_some_points_have_more_seeds():
     assert {b.study for p in fewer for b in p.blocks} < {b.study for p in found for b in p.blocks}
 
 
+def test_points_of_an_intervention_have_more_seeds():
+    more = [{"where": {"scale_factor": 2}, "count": 4}]
+    scale = {"scale": {"frequency": 1, "factor": [1, 2]}}
+    found = points(interventions=[scale], seeds={"count": 2, "more": more})
+    assert {point.keys["scale_factor"]: point.count for point in found} == {1: 2, 2: 4}
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -107,7 +107,10 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
 
     where: Annotated[
         Annotated[Arguments, Meta(min_length=1)],
-        Meta(description="Parameter values of these points."),
+        Meta(
+            description="Parameter values of these points, or arguments of interventions, such "
+            "as `scale_factor`."
+        ),
     ]
     count: Annotated[Count, Meta(description="Number of seeds at these points.")]
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from circlet.config.collection import Role
-from circlet.config.experiment import Arguments, Experiment, Seeds
+from circlet.config.experiment import Arguments, Experiment
 from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, unknown
 from circlet.study import declared_systems, derived_metrics, milestones, validation
@@ -306,11 +306,8 @@ def _combinations(
         varied = experiment.parameters | case | dict(zip(sweep, values, strict=True))
         own_arithmetic = {key: varied.pop(key, usual) for key, usual in arithmetic.items()}
         parameters = defaults | varied
-        count = _seeds(seeds, parameters | own_arithmetic)
         for chosen in itertools.product(*seed_choices):
-            own_seeds = structs.replace(
-                seeds, count=count, more=[], **dict(zip(PURPOSES, chosen, strict=True))
-            )
+            own_seeds = structs.replace(seeds, **dict(zip(PURPOSES, chosen, strict=True)))
             settings = structs.replace(
                 experiment,
                 seeds=own_seeds,
@@ -318,7 +315,9 @@ def _combinations(
                 **own_arithmetic,
             )
             for acting in itertools.product(*interventions):
-                yield Point(name, system, parameters, list(acting), settings, results, swept=swept)
+                yield _with_count(
+                    Point(name, system, parameters, list(acting), settings, results, swept=swept)
+                )
 
 
 def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) -> int:
@@ -328,9 +327,15 @@ def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) ->
     return experiment.steps or 0  # without both, `validation.check_experiment` raises an error
 
 
-def _seeds(seeds: Seeds, values: Arguments) -> int:
-    """Return the number of seeds at a point: the largest of matching `more` entries, or `count`."""
-    return max((more.count for more in seeds.more if more.is_about(values)), default=seeds.count)
+def _with_count(point: Point) -> Point:
+    """Return a point with its number of seeds: `count`, or the largest of `more` that match."""
+    seeds = point.settings.seeds
+    if not seeds.more:
+        return point
+    values = point.keys | point.arithmetic
+    counts = [more.count for more in seeds.more if more.is_about(values)]
+    own = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
+    return replace(point, settings=structs.replace(point.settings, seeds=own))
 
 
 def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:

@@ -55,7 +55,10 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
     schemas = system.schemas
     experiment = sweep_values.expanded(where, experiment, schemas)
     seeds = experiment.seeds
-    more = [structs.replace(entry, where=_all_typed(entry.where, schemas)) for entry in seeds.more]
+    differing = _differing(experiment, system)
+    more = [
+        structs.replace(entry, where=_all_typed(entry.where, differing)) for entry in seeds.more
+    ]
     declared = {kind: log.schedule for kind, log in system.logs.items()}
     schedules = schema.decoded(declared, dict[str, Schedule | None])
     return structs.replace(
@@ -64,7 +67,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
         sweep=_all_typed(experiment.sweep, schemas),
         cases=experiment.cases and [_all_typed(case, schemas) for case in experiment.cases],
         seeds=structs.replace(seeds, more=more),
-        compare=_all_typed(experiment.compare, _differing(experiment, system)),
+        compare=_all_typed(experiment.compare, differing),
         interventions=[
             {name: _with_defaults(name, arguments)}
             for name, arguments in list_interventions(experiment.interventions)
@@ -213,7 +216,7 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
         if more.count < seeds.count:
             raise ConfigError(f"{location}.count: must be at least the count of all, {seeds.count}")
         for name, value in more.where.items():
-            check_list(f"{location}.where", system.schemas | ARITHMETIC, name, [value])
+            check_list(f"{location}.where", _differing(experiment, system), name, [value])
             _check_has(f"{location}.where.{name}", experiment, system, name, value)
     last = seeds.first + max([seeds.count, *counts.values()]) - 1
     if last > INT32_MAX:
