@@ -1,11 +1,11 @@
 """Claims of Ding et al. that shorter runs decide as the paper's 30 000 steps do.
 
-The runs of the experiment ``trajectory`` of the frozen study full_length are logged throughout. A
-claim's value is computed from them as if they had ended earlier, and from their end. Shorter runs
-decide the same if the 95 % interval of the difference lies within the claim's margin, at that step
-and at all later ones of `STEPS`. The column ``shorter`` of ``claims.csv`` has the first such step;
-docs/render.py checks it. Both values are from the same runs, so the interval is the jackknife's
-over runs.
+The runs of the experiments ``trajectory`` and ``ablations`` of the frozen study full_length are
+logged throughout. A claim's value is computed from them as if they had ended earlier, and from
+their end. Shorter runs decide the same if the 95 % interval of the difference lies within the
+claim's margin, at that step and at all later ones of `STEPS`. The column ``shorter`` of
+``claims.csv`` has the first such step; docs/render.py checks it. Both values are from the same
+runs, so the interval is the jackknife's over runs.
 """
 
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def frame(tables: Tables, name: str, role: str, step: int) -> pd.DataFrame:
     """Return the rows that a claim is computed from, as if the runs had ended at ``step``."""
     if role not in SURVIVAL:
         rows = tables(name)
-        return rows[(rows["experiment"] == "trajectory") & (rows["step"] <= step)]
+        return rows[(rows["experiment"] == role) & (rows["step"] <= step)]
     rows = survival(tables, step)
     rule = survivors.rule(step)[1] if role == "initial_gradients" else "survived"
     alive = rows[rule].astype(float)
@@ -86,7 +86,7 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
     results = []
     for claim in claims.to_dict("records"):
         role, name, effect = EFFECTS[claim["claim"]]
-        if f"steps={LAST}" not in claim["conditions"] or role not in (*SURVIVAL, "trajectory"):
+        if f"steps={LAST}" not in claim["conditions"] or role not in (*SURVIVAL, "trajectory", "ablations"):
             continue
         frames = {step: frame(tables, name, role, step) for step in (*STEPS, LAST)}
         runs = sorted(set(frames[LAST]["run_id"]))
