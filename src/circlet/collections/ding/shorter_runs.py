@@ -23,6 +23,7 @@ from circlet.collections.ding.tables import ding_claims, survival_classifiers
 STEPS = (1000, 2000, 3000, 10_000)
 LAST = 30_000
 SURVIVAL = ("initial_signals", "initial_gradients")  # roles of claims that any runs can answer
+ROLES = (*SURVIVAL, "trajectory", "ablations")
 FEATURES = ["initial_signal", "initial_gradient"]
 
 Tables = Callable[[str], pd.DataFrame]
@@ -86,7 +87,7 @@ def compared(tables: Tables, claims: pd.DataFrame) -> list[dict[str, Any]]:
     results = []
     for claim in claims.to_dict("records"):
         role, name, effect = EFFECTS[claim["claim"]]
-        if f"steps={LAST}" not in claim["conditions"] or role not in (*SURVIVAL, "trajectory", "ablations"):
+        if f"steps={LAST}" not in claim["conditions"] or role not in ROLES:
             continue
         frames = {step: frame(tables, name, role, step) for step in (*STEPS, LAST)}
         runs = sorted(set(frames[LAST]["run_id"]))
