@@ -37,18 +37,20 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
 
 def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Draw survival rates of scaled frequencies against the factor: a line per embedding."""
+    n, is_many = int(rates["n_runs"].min()), rates["embedding_seed"].nunique() > 4
     for seed, line in rates.groupby("embedding_seed"):
         line = line.sort_values("deviation")
+        spread = np.abs(line[["rate_low", "rate_high"]].T.to_numpy() - line["rate"].to_numpy())
         axes.errorbar(
-            line["deviation"], line["rate"],
-            yerr=np.abs(line[["rate_low", "rate_high"]].T.to_numpy() - line["rate"].to_numpy()),
+            line["deviation"], line["rate"], yerr=spread if n > 1 else None,
             marker="o", markersize=3, linewidth=1, elinewidth=0.5, label=f"embedding {seed}",
+            **({"color": style.BLUE, "alpha": 0.5} if is_many else {}),
         )  # fmt: skip
     axes.axvline(0, color=style.GREY, linewidth=0.8, linestyle=":")
-    if rates["embedding_seed"].nunique() <= 4:
+    if not is_many:
         axes.legend(fontsize=7, loc="upper left")
     k = ", ".join(map(str, sorted(rates["frequency"].unique())))
-    axes.set_title(f"signal of k = {k} scaled\n{rates['n_runs'].min()} runs per dot", fontsize=8)
+    axes.set_title(f"signal of k = {k} scaled\n{n} run{'s'[: n > 1]} per dot", fontsize=8)
     axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
 
 
@@ -63,7 +65,7 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
         spread = np.abs(ends - rates[name].to_numpy())
         axes.errorbar(x, rates[name], yerr=spread, color=colour, marker="o", markersize=3,
                       linewidth=1, elinewidth=0.6, label=label)  # fmt: skip
-    axes.legend(fontsize=7, loc="center right")
+    axes.legend(fontsize=7, framealpha=0.7)
     axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio",
                    fontsize=8)  # fmt: skip
     axes.set(xlabel="ratio r of the signals", ylabel="survival rate", ylim=(-0.04, 1.04))
