@@ -10,7 +10,7 @@ from study_numbers import DOCS, interval, table
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
-from circlet.collections.ding import shorter_runs
+from circlet.collections.ding import ablated_starts, shorter_runs
 from circlet.pages import story
 from circlet.pages.story import number
 from circlet.study import claims_file, registry
@@ -138,13 +138,20 @@ def open_tests(study: str, collection: str) -> str:
     tests = _tests({collection: study})
     sentences = []
     for verdict, why in (
-        (UNDECIDED, "undecided, because our independent samples are too few or vary too much"),
+        (UNDECIDED, "undecided"),
         (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
         (NOT_RUN, "not run"),
     ):
         if n := int((tests["verdict"] == verdict).sum()):
             sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
     return " ".join(sentences) or "Every test is decided."
+
+
+def steps_of_two(study: str, level: float) -> str:
+    """Return the steps to a loss of runs from two circles, as a multiple of those from all."""
+    losses = table(study, "losses")
+    losses = losses[losses["experiment"].isin(["trajectory", "ablated_starts"])]
+    return number(ablated_starts.sooner(losses, level).value)
 
 
 def tail(study: str, name: str) -> float:

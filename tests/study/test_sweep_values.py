@@ -131,6 +131,9 @@ def test_points_of_an_intervention_have_more_seeds():
     scale = {"scale": {"frequency": 1, "factor": [1, 2]}}
     found = points(interventions=[scale], seeds={"count": 2, "more": more})
     assert {point.keys["scale_factor"]: point.count for point in found} == {1: 2, 2: 4}
+    more[0]["where"] = {"scale_factor": 3}
+    error = refused(lambda: points(interventions=[scale], seeds={"count": 2, "more": more}))
+    assert "where.scale_factor: no point has 3" in error
 
 
 @pytest.mark.parametrize(

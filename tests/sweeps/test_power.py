@@ -157,7 +157,11 @@ ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
 @pytest.mark.parametrize(
     ("changes", "seeds", "runs"),
     [
-        ({"system": "embedding_mlp", "interventions": ACTS}, {"count": 8}, 12),
+        (
+            {"system": "embedding_mlp", "interventions": ACTS},
+            {"count": 2, "more": [{"where": {"scale_frequency": 2}, "count": 8}]},
+            6,
+        ),
         ({"seeds": {"count": 2, "network": [1, 2]}}, {"count": 8}, 12),
         (
             {"seeds": {"count": 2, "network": [1, 2]}, "sweep": {"weight_decay": [0, 1.0e-5]}},

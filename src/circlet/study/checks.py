@@ -85,7 +85,7 @@ def _check_compared(study: Study) -> None:
 def _check_more_seeds(study: Study) -> None:
     """Check that each entry of `more` matches a point."""
     for name, experiment in study.config.experiments.items():
-        values = [point.keys | point.arithmetic for point in study.experiment(name)]
+        values = [point.values for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
             if not any(map(more.is_about, values)):
                 raise ConfigError(

@@ -332,8 +332,7 @@ def _with_count(point: Point) -> Point:
     seeds = point.settings.seeds
     if not seeds.more:
         return point
-    values = point.keys | point.arithmetic
-    counts = [more.count for more in seeds.more if more.is_about(values)]
+    counts = [more.count for more in seeds.more if more.is_about(point.values)]
     own = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
     return replace(point, settings=structs.replace(point.settings, seeds=own))
 

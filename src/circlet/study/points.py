@@ -105,8 +105,8 @@ class Point:
     def labels(self) -> dict[str, Any]:
         """Keys of its runs in logs, for readers without the config; lists become texts."""
         named = {"experiment": self.experiment, "system": self.system.name, "point": self.name}
-        values = self.arithmetic | self.keys
-        return named | {k: canonical(v) if isinstance(v, list) else v for k, v in values.items()}
+        values = self.values.items()
+        return named | {k: canonical(v) if isinstance(v, list) else v for k, v in values}
 
     @property
     def arithmetic(self) -> dict[str, str]:
@@ -120,6 +120,11 @@ class Point:
         for name, arguments in list_interventions(self.interventions):
             values |= {f"{name}_{k}": v for k, v in arguments.items()} or {name: True}
         return values
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All that points of an experiment can differ in, except shared seeds."""
+        return self.arithmetic | self.keys
 
     def intervenes(self, name: str) -> bool:
         """Return whether it has an intervention of this name."""

@@ -64,14 +64,14 @@ def words(name: str) -> str:
 
 def value(point: Point, name: str) -> Any:
     """Return a point's value of a swept parameter, None if it has none; lists become tuples."""
-    point_value = (point.arithmetic | point.keys).get(name)
+    point_value = point.values.get(name)
     return tuple(point_value) if isinstance(point_value, list) else point_value
 
 
 def swept(points: Iterable[Point]) -> list[Swept]:
     """Return the parameters that differ between points of an experiment, without fixed seeds."""
     points = list(points)
-    names = dict.fromkeys(name for point in points for name in (*point.arithmetic, *point.keys))
+    names = dict.fromkeys(name for point in points for name in point.values)
     parameters = []
     for name in names:
         values = list(dict.fromkeys(value(point, name) for point in points))

@@ -228,7 +228,7 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
 def _check_has(
     where: str, experiment: Experiment, system: SystemSpec, name: str, value: Any
 ) -> None:
-    """Check that a point of an experiment has this value of a parameter."""
+    """Check that a point of an experiment has this value of a parameter or an argument."""
     arithmetic = {key: getattr(experiment, key) for key in ARITHMETIC}
     default = (system.defaults | arithmetic | experiment.parameters).get(name)
     cases = [case.get(name, default) for case in experiment.listed_cases]

@@ -264,7 +264,7 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
     for name in {experiment: None for experiment, _ in needed}:
         points = study.experiment(name)
         places = [_where(point, swept(points)) for point in points]
-        # Points that `where` cannot distinguish, such as interventions, get equal numbers of seeds.
+        # Points that `where` cannot distinguish, such as shared seeds, get equal numbers of seeds.
         largest: dict[str, int] = {}
         for point, where in zip(points, places, strict=True):
             candidates = (largest.get(str(where), 0), needed.get(point.key, 0), point.count)
@@ -292,8 +292,7 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
     """Return the condition `where` that selects a point."""
-    named = {*point.arithmetic, *point.system.schemas}
-    return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in named}
+    return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in point.values}
 
 
 def _plain(x: Any) -> Any:

@@ -215,11 +215,17 @@ def test_runs_of_one_embedding_are_one_sample():
 def test_all_survive_is_a_contrast():
     """29 of 29 survive with and without weight decay: no evidence that weight decay matters."""
     frame = pd.DataFrame(
-        {"weight_decay": [0.0] * 6 + [0.1] * 6, "n_frequencies": 29, "n_circles_absolute": 29}
+        {
+            "weight_decay": [0.0] * 6 + [0.1] * 6 + [1.0] * 6,
+            "seed": [*range(6)] * 3,
+            "n_frequencies": 29,
+            "n_circles_absolute": 29,
+        }
     )
     both = claims.all_survive(frame)
     assert (both.value, both.n) == (0, 6)
-    killed = claims.all_survive(frame.assign(n_circles_absolute=[29] * 6 + [5] * 6))
+    killed = claims.all_survive(frame.assign(n_circles_absolute=[29] * 6 + [5] * 12))
+    assert killed.n == 6  # seeds, not runs
     assert killed.value == 1
     assert killed.low > 0.4
 
@@ -295,6 +301,15 @@ def test_runs_that_never_reach_the_loss_count_with_their_last_step():
     frame = pd.DataFrame(rows, columns=["seed", "keep_strongest", "step", "test_loss"])
     found = ablated_starts.sooner(frame)
     assert (found.value, found.n) == (pytest.approx(math.sqrt(100 / 200 * 1000 / 400)), 2)
+    assert ablated_starts.sooner(frame, level=1e-9).n == 0  # no run reaches it
+
+
+def test_only_seeds_that_have_all_values_count():
+    rows = [(seed, p, n) for seed, counts in enumerate([(2, 3, 4), (3, 3, 5), (1, 3, 4), (2, 4, 4)])
+            for p, n in zip((7, 11, 13), counts, strict=True)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["seed", "p", "n_circles"])
+    more = pd.DataFrame([(9, 7, 30), (8, 7, 40)], columns=frame.columns)
+    assert claims.rises(pd.concat([frame, more]), "p") == claims.rises(frame, "p")
 
 
 def test_pairs_collaborate_if_their_coefficients_add_up_to_more_than_zero(monkeypatch):

@@ -37,12 +37,15 @@ def mean_spikes(losses: pd.DataFrame) -> Estimate:
     return stats.mean_count(counts.groupby("seed").mean())
 
 
-def sooner(losses: pd.DataFrame) -> Estimate:
-    """Divide the steps to a test loss of `LEVEL` from two circles by those from all; over seeds.
+def sooner(losses: pd.DataFrame, level: float = LEVEL) -> Estimate:
+    """Divide the steps to a test loss of ``level`` from two circles by those from all; over seeds.
 
-    Runs that do not reach this loss count with their last step.
+    A run that does not reach this loss counts with its last step. A seed of which no run reaches it
+    does not count.
     """
-    steps = losses["step"].where(losses["test_loss"] <= LEVEL, losses["step"].max())
+    steps = losses["step"].where(losses["test_loss"] <= level, math.inf)
     circles = losses["keep_strongest"].fillna(0)
     first = steps.groupby([losses["seed"], circles]).min().unstack().reindex(columns=[0, 2])
-    return stats.geometric_mean(first[2] / first[0])
+    both = first.dropna()
+    reached = both[np.isfinite(both).any(axis=1)].clip(upper=losses["step"].max())
+    return stats.geometric_mean(reached[2] / reached[0])

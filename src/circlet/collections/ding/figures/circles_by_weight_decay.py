@@ -39,7 +39,8 @@ def draw(study: Study) -> Figure:
         axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
         axes.locator_params(axis="x", nbins=5)
         axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
-        n_runs = part.loc[part["outcome"] == "n_circles", "n_runs"].min()
-        axes.set_title(f"{name}, {n_runs} runs per value", fontsize=8)
+        n_runs = part.loc[part["outcome"] == "n_circles", "n_runs"]
+        ends = " to ".join(map(str, sorted({n_runs.min(), n_runs.max()})))
+        axes.set_title(f"{name}, {ends} runs per value", fontsize=8)
     figure.axes[0].legend(fontsize=7, title="counted if its signal is", title_fontsize=7)
     return figure

@@ -41,10 +41,10 @@ def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
 
 def table(study: Study) -> Iterator[dict]:
     """A row per ratio."""
-    count = study.points[0].count
+    planned = {point.keys["construct_ratio"]: point.count for point in study.points}
     survival = parquet.read_table(study, "survival", "construction")
     for ratio, runs in outcomes(survival).groupby("ratio"):
         row = {"experiment": study.reproduce["construction"], "ratio": ratio}
         for name in ("first", "second", "revived"):
             row |= stats.share(*stats.counted(runs[name])).columns(name)
-        yield row | {"n_runs": len(runs), "n_planned": count}
+        yield row | {"n_runs": len(runs), "n_planned": planned[ratio]}

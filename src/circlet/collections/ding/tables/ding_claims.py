@@ -172,8 +172,7 @@ def best_losses(ablations: pd.DataFrame, n_kept: int) -> pd.Series:
 
 def lost(fits: pd.DataFrame) -> Estimate:
     """Share of fits whose rollout is off by more than the mean signal."""
-    is_lost = fits["rollout_error"] > fits["mean_signal"]
-    return stats.share(*stats.counted(is_lost), method="exact")
+    return stats.share(*stats.counted(fits["rollout_error"] > fits["mean_signal"]), method="exact")
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
@@ -182,15 +181,17 @@ def all_survive(counts: pd.DataFrame) -> Estimate:
     With weight decay: 0.1 and more.
     """
     survive = counts["n_circles_absolute"] == counts["n_frequencies"]
-    without = survive[counts["weight_decay"] == 0]
-    decayed = survive[counts["weight_decay"] >= 0.1]
-    difference = contrasts.share_difference(*stats.counted(without), *stats.counted(decayed))
-    return difference._replace(n=min(len(without), len(decayed)))
+    parts = (counts["weight_decay"] == 0, counts["weight_decay"] >= 0.1)
+    by_seed = [survive[part].groupby(counts["seed"]).any() for part in parts]
+    difference = contrasts.share_difference(*stats.counted(by_seed[0]), *stats.counted(by_seed[1]))
+    return difference._replace(n=min(map(len, by_seed)))
 
 
 def rises(counts: pd.DataFrame, by: str, what: str = "n_circles") -> Estimate:
-    """Return Pearson's r of a parameter and a quantity; the seeds are the same at every value."""
-    return association.correlation_over_units(counts[by], counts[what], counts["seed"])
+    """Return Pearson's r of a parameter and a quantity, over the seeds that have every value."""
+    n_values = counts.groupby("seed")[by].transform("nunique")
+    runs = counts[n_values == counts[by].nunique()]
+    return association.correlation_over_units(runs[by], runs[what], runs["seed"])
 
 
 def _gradients(trajectories: pd.DataFrame) -> pd.Series:
@@ -345,6 +346,5 @@ def table(study: Study) -> Iterator[dict]:
             n_runs = frame["run_id"].nunique()
         else:
             n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
-        n_planned = sum(point.count for point in points)
-        counts = {"n_runs": n_runs, "n_planned": n_planned}
+        counts = {"n_runs": n_runs, "n_planned": sum(point.count for point in points)}
         yield {"claim": claim, **measured.columns("effect"), **counts}

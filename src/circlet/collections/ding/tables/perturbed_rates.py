@@ -26,8 +26,10 @@ COLUMNS = [
 def table(study: Study) -> Iterator[dict]:
     """A row per embedding and factor."""
     survival = parquet.read_table(study, "survival", "perturbation")
-    point = study.points[0]
-    count = point.count if "embedding" in point.fixed_seeds else 1
+    planned = {
+        point.keys["scale_factor"]: point.count if "embedding" in point.fixed_seeds else 1
+        for point in study.points
+    }
     keys = ["embedding_seed", "scale_factor", "scale_frequency"]
     for (seed, factor, k), runs in survival.groupby(keys):
         scaled = runs[runs["frequency"] == k]
@@ -42,5 +44,5 @@ def table(study: Study) -> Iterator[dict]:
             "deviation": signal - others,
             **stats.share(*stats.counted(scaled["survived"])).columns("rate"),
             "n_runs": len(scaled),
-            "n_planned": count,
+            "n_planned": planned[factor],
         }
