@@ -10,11 +10,10 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
 class Population(NamedTuple):
-    """A distribution with its mean and median."""
+    """A distribution with its mean."""
 
     draw: Draw
     mean: float
-    median: float = math.nan
 
 
 def failing(share: float) -> Population:
@@ -35,9 +34,9 @@ def failing_deviation(share: float) -> float:
     return math.sqrt(within + share * (1 - share) * (0.9975 - 1 / 59) ** 2)
 
 
-LOG_NORMAL = Population(lambda r, shape: r.lognormal(0, 1, shape), math.exp(0.5), 1.0)
-EXPONENTIAL = Population(lambda r, shape: r.exponential(1, shape), 1.0, math.log(2))
-NORMAL = Population(lambda r, shape: r.normal(0, 1, shape), 0.0, 0.0)
+LOG_NORMAL = Population(lambda r, shape: r.lognormal(0, 1, shape), math.exp(0.5))
+EXPONENTIAL = Population(lambda r, shape: r.exponential(1, shape), 1.0)
+NORMAL = Population(lambda r, shape: r.normal(0, 1, shape), 0.0)
 UNBOUNDED = {"normal": NORMAL, "exponential": EXPONENTIAL, "log-normal": LOG_NORMAL}
 TWO_KINDS = {
     f"accuracies, {s:.0%} at chance".replace("%", " %"): failing(s) for s in (0.05, 0.1, 0.2)
@@ -56,12 +55,12 @@ COUNTS = {
 }
 
 
-def rows(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+def samples(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
     """Return what draws 20 000 samples of n values."""
     return lambda stream: population.draw(stream, (20_000, n)).astype(float)
 
 
-def row(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+def sample(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
     """Return what draws a sample of n values."""
     return lambda stream: population.draw(stream, (n,))
 

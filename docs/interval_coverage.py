@@ -42,7 +42,7 @@ def _means() -> Iterator[Case]:
         for name, population in draws.UNBOUNDED.items():
             # `means` is `mean` of many rows at once.
             yield Case(
-                "mean", 0.88, name, n, population.mean, draws.rows(population, n), stats.means, 0
+                "mean", 0.88, name, n, population.mean, draws.samples(population, n), stats.means, 0
             )
         for method, least, populations in (
             ("bounded mean", 0.84, draws.BOUNDED),
@@ -55,7 +55,7 @@ def _means() -> Iterator[Case]:
                     name,
                     n,
                     population.mean,
-                    draws.rows(population, n),
+                    draws.samples(population, n),
                     lambda rows: stats.means(rows, 0, 1),
                     0,
                 )
@@ -67,7 +67,7 @@ def _means() -> Iterator[Case]:
                 name,
                 n,
                 population.mean,
-                draws.row(population, n),
+                draws.sample(population, n),
                 stats.mean_count,
             )
     for n in (5, 12, 40):
@@ -81,7 +81,7 @@ def _means() -> Iterator[Case]:
                 name,
                 n,
                 truth,
-                draws.row(population, n),
+                draws.sample(population, n),
                 stats.geometric_mean,
             )
     for n in (6, 40):
@@ -91,8 +91,8 @@ def _means() -> Iterator[Case]:
             0.93,
             "log-normal",
             n,
-            population.median,
-            draws.row(population, n),
+            1.0,
+            draws.sample(population, n),
             stats.median,
         )
     for n in (20, 100):
@@ -101,7 +101,9 @@ def _means() -> Iterator[Case]:
             ("exponential", draws.EXPONENTIAL, 1.0),
             ("accuracies, 20 % at chance", draws.failing(0.2), draws.failing_deviation(0.2)),
         ):
-            yield Case("deviation", 0.84, name, n, truth, draws.row(population, n), stats.deviation)
+            yield Case(
+                "deviation", 0.84, name, n, truth, draws.sample(population, n), stats.deviation
+            )
     for n in (6, 10):
         yield Case(
             "median time",

@@ -47,6 +47,12 @@ def test_shorter_runs_decide_the_same_if_the_difference_is_within_the_margin(lat
     assert row["same"] == same
 
 
+def test_figure_8_is_judged_by_its_own_runs():
+    [row] = shorter_runs.compared(table, CLAIMS[CLAIMS["claim"] == "ding_one_circle_fails"])
+    known = table("ding_claims").set_index("claim").effect["one_circle_fails"]
+    assert row["values"][shorter_runs.LAST] == pytest.approx(known)
+
+
 def test_runs_that_still_change_decide_nothing():
     rows = trajectories(0.01)("").replace({"step": {5000: 20_000}})
     rows.loc[rows["step"] == 20_000, "gradient"] = 0.5
