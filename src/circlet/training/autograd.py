@@ -92,7 +92,8 @@ class FromLoss(UserFunctions):
         """Return the author's multipliers, and 0 for weights that do not require a gradient."""
         declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
         multipliers = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
-        frozen = self._usually_frozen(parameters) if self.has_network else []
+        usual = self.network(parameters, Seeds(0, 0, 0, 0)) if self.has_network else nn.Module()
+        frozen = [name for name, values in usual.named_parameters() if not values.requires_grad]
         if moved := [name for name in frozen if multipliers.get(name)]:
             raise self._error(
                 f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
@@ -107,10 +108,6 @@ class FromLoss(UserFunctions):
         declared: Any = getattr(self.own, "weight_decay_multipliers", lambda parameters: {})
         multipliers = declared(copy.deepcopy(parameters))
         return {self.logged(name): float(m) for name, m in multipliers.items()}
-
-    def _usually_frozen(self, parameters: dict[str, Any]) -> list[str]:
-        """Return names of weights that require no gradient; `data` checks that all seeds agree."""
-        return _frozen(self.network(parameters, Seeds(0, 0, 0, 0)))
 
     def without_gradient(self, weights: dict[str, Tensor], data: Examples) -> set[str]:
         """Return the names of the weights of a run at step 0 that the loss does not depend on.
@@ -143,13 +140,12 @@ class FromLoss(UserFunctions):
         if self.has_network:
             network = trees.cast(self.network(parameters, seeds[0]), dtype).to(device)
             others = [self.network(parameters, run_seeds) for run_seeds in seeds]
-            self._check_alike(others)
-            usual = self._usually_frozen(parameters)
-            for other in map(_frozen, others):  # all runs have the multipliers of one network
-                if differing := sorted({*usual} ^ {*other}):
+            usual = _kinds(self.network(parameters, Seeds(0, 0, 0, 0)))
+            for other in map(_kinds, others):
+                if differing := sorted(name for name, _ in usual.items() ^ other.items()):
                     raise self._error(
-                        f"network(): whether {differing[0]} requires a gradient differs between "
-                        "seeds"
+                        f"network(): {differing[0]} differs between seeds in its shape, in its "
+                        "type, or in whether it requires a gradient"
                     )
             all_buffers = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
             stacked_buffers = trees.mapped(stacked, *all_buffers)
@@ -322,9 +318,10 @@ def _places(network: nn.Module) -> list[tuple[str, str]]:
     return _PLACES[network]
 
 
-def _frozen(network: nn.Module) -> list[str]:
-    """Return the names of the weights that do not require a gradient."""
-    return [name for name, values in network.named_parameters() if not values.requires_grad]
+def _kinds(network: nn.Module) -> dict[str, Any]:
+    """Return shape, type and whether a gradient is required, of weights and buffers by name."""
+    arrays = [*network.named_parameters(), *network.named_buffers()]
+    return {name: (a.shape, a.dtype, a.requires_grad) for name, a in arrays}
 
 
 def _weights(network: nn.Module) -> Arrays:

@@ -23,7 +23,6 @@ from circlet.systems import trees
 from circlet.systems.seeded import seeded
 from circlet.systems.spec import SystemSpec
 from circlet.systems.trees import Tree
-from circlet.training import hidden_state
 
 # torch's messages about what vmap cannot do, and what to write instead.
 _REFUSED = {
@@ -142,20 +141,6 @@ class UserFunctions:
                 f"{text} one real number, a float tensor of shape (), not {_kind(value)}"
             )
         return value
-
-    def _check_alike(self, networks: list[nn.Module]) -> None:
-        """Check that networks of other seeds differ only in the values of weights and buffers."""
-        first, *others = (
-            {k: v for k, v in state.items() if not isinstance(v, hidden_state.Stream)}
-            for state in map(hidden_state.of_network, networks)
-        )
-        for other in others:
-            if differing := hidden_state.differences(first, other):
-                raise self._error(
-                    f"network(): {differing[0] or 'its class'} differs between seeds; what differs "
-                    "must be a weight or a buffer, of one shape for all seeds: "
-                    "self.register_buffer(name, tensor)"
-                )
 
     @contextlib.contextmanager
     def _stacked(self, what: str, alone: Callable[[], Any]) -> Iterator[None]:

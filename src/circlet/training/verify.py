@@ -35,8 +35,9 @@ SHARE_AT_END = 1e-3  # runs compared at the end for each step of each run: about
 MOST_AT_END, TOGETHER = 32, 8  # runs compared on a GPU, at most; and runs compared at once
 
 _CAUSES = (
-    "common causes are weights that are also kept in a list or a closure, one module for several "
-    "seeds, and code that asks for w.requires_grad, nn.Parameter or torch.is_grad_enabled()"
+    "common causes are weights that are also kept in a list or a closure, attributes that differ "
+    "between seeds (use self.register_buffer), one module for several seeds, and code that asks "
+    "for w.requires_grad, nn.Parameter or torch.is_grad_enabled()"
 )
 
 
