@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import yaml
 
-from circlet.config import reading, schema
+from circlet.config import schema
 from circlet.config.collection import Needs
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
@@ -50,8 +50,7 @@ def _rows(declared: schema.Schema, above: str = "") -> Iterator[tuple[str, str, 
 
 def limit(name: str) -> str:
     """Return a limit of a whole study."""
-    most = reading.MAX_BYTES if name == "bytes" else getattr(limits, f"MAX_{name.upper()}")
-    return f"{most:,}".replace(",", " ")
+    return f"{getattr(limits, f'MAX_{name.upper()}'):,}".replace(",", " ")
 
 
 def json_schema() -> str:

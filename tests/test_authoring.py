@@ -128,7 +128,7 @@ BROKEN = {
     "runs that look at each other": (
         "equations/sums.py", "    order = seeds",
         "    _seen.append(1)\n    target = (target + len(_seen)) % p\n    order = seeds",
-        "sums._seen changes at every call, and no checkpoint has it"),
+        "common causes are weights that are also kept in a list or a closure"),
     "epochs of another length": (
         "systems/sums.py", "SystemSpec(\n",
         "SystemSpec(\n    steps_per_epoch=lambda batch_size, **_: 3,\n",
@@ -150,6 +150,9 @@ BROKEN = {
     "columns that are not declared": (
         "tables/sizes.py", 'rename("weight_norm")', 'rename("norm")',
         "missing columns ['weight_norm'], undeclared ['norm']"),
+    "a column of the explorer that there is not": (
+        "systems/sums.py", "SystemSpec(\n", 'SystemSpec(\n    run_columns={"sise": "size"},\n',
+        "systems/sums.py: SYSTEM: the list of runs has no column 'sise'"),
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from circlet.collections.musat.equations import constant_attention
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
-from circlet.study import planning, registry, targets
+from circlet.study import planning, registry
 
 
 @pytest.fixture
@@ -97,23 +97,15 @@ def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp
     )
     make_all(run_blocks(study))
     assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
+    assert parquet.read_table(study, "structures").empty
+    if system == "constant_attention":
+        assert parquet.read_table(study, "embeddings").empty
+        assert parquet.read_table(study, "weight_magnitudes").empty
     summary = parquet.read_table(study, "outcome_summary")
     assert set(summary["n_runs"]) == {0} and set(summary["n_planned"]) == {2}
     assert summary[["estimate", "low", "high"]].isna().all(axis=None)
     assert set(parquet.read_table(study, "scorecard")["verdict"]) == {"not_run"}
     assert "diverged" in (tmp_path / "report.html").read_text()
-
-
-def test_diverged_runs_are_in_no_table_but_runs(study):
-    def plant(frame):
-        return frame.assign(status=frame["status"].where(frame["seed"] != 1, "diverged"))
-
-    for block in study.blocks:
-        rewrite(block, "runs", plant)
-    every = [point.run_id(seed) for point in study.points for seed in range(4)]
-    assert list(make_tables(study, "runs")["run_id"]) == every
-    for name in ("structures", "embeddings", "weight_magnitudes"):
-        assert set(make_tables(study, name)["seed"]) == {0, 2, 3}
 
 
 def test_small_samples_are_the_first_seeds():
@@ -124,14 +116,6 @@ def test_small_samples_are_the_first_seeds():
         ("all", 300, 300),
     ]
     assert samples[0][2]["seed"].max() == 199
-
-
-def test_targets_of_one_experiment_depend_on_it_alone():
-    both = {"a": experiment(), "b": experiment(), "c": experiment("particles")}
-    study = planning.plan({"results": "results", "experiments": both, "reproduce": {"table1": "a"}})
-    maps = next(p for p in targets.tables(study) if p.name == "classifier_maps")
-    assert list(maps.study.config.experiments) == ["a"]
-    assert not [path for path in maps.inputs if "/b/" in str(path) or "/c/" in str(path)]
 
 
 def test_every_column_has_a_meaning():
@@ -152,7 +136,7 @@ ROWS = [{"run_id": f"e/p17_d2_wd0.5/s0000{n}", "step": 7, "weight_decay": -1} fo
 
 
 @pytest.mark.parametrize("found", [
-    pd.DataFrame(ROWS), [pd.DataFrame([row]) for row in ROWS], ROWS, iter(ROWS),
+    pd.DataFrame(ROWS), [pd.DataFrame([row]) for row in ROWS], iter(ROWS),
 ])  # fmt: skip
 def test_rows_of_runs_are_given_their_keys(study, found):
     """Keys that a table already has are replaced."""
@@ -164,11 +148,18 @@ def test_rows_of_runs_are_given_their_keys(study, found):
     assert made["p"].tolist() == [17, 17]
 
 
-@pytest.mark.parametrize("found", [[], iter(()), pd.DataFrame(), [pd.DataFrame({"step": []})]])
+@pytest.mark.parametrize("found", [iter(()), pd.DataFrame(), [pd.DataFrame({"step": []})]])
 def test_without_rows_a_table_has_its_columns(study, found):
     made = table_of(module(found), study)
     assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
     assert made.empty
+
+
+def test_a_table_of_derived_metrics_has_their_columns(study):
+    derived = module([])
+    derived.DERIVED_METRICS = {"far": ("how far", "")}
+    with pytest.raises(LogError, match="DERIVED_METRICS need a column 'far'"):
+        table_of(derived, study)
 
 
 WRITTEN = """
@@ -324,6 +315,21 @@ FAULTS = {
                              "figures/distances.py:14: TypeError: "),
     "an error in what a table imports": ("distance.py", "return", "return 1 / 0 +",
                                          "mine/distance.py:8: ZeroDivisionError: "),
+    "a column twice": ("tables/distances.py", "[RUN, SEED,", "[RUN, SEED, SEED,",
+                       "distances.py: COLUMNS: 'seed' is there twice"),
+    "a parameter as a column": ("tables/distances.py", "[RUN, SEED,",
+                                '[RUN, SEED, column("rate", pa.float64(), ""),',
+                                "distances.py: COLUMNS: 'rate' is there twice"),
+    "a column of an outcome": ("systems/drift.py", '"distance")', '"distnce")',
+                               "outcome size: the table mine.distances has no column distnce"),
+    "a column of the explorer": ("systems/drift.py", "    logs=",
+                                 '    run_columns={"sise": "size"},\n    logs=',
+                                 "drift.py: SYSTEM: the list of runs has no column 'sise'"),
+    "what the explorer colours": ("systems/drift.py", "    logs=",
+                                  '    coloured_signals="kept",\n    logs=',
+                                  "drift.py: SYSTEM: the list of runs has no column 'kept'"),
+    "a column of the table of runs": ("run_list.py", '"run_id"]]', '"run_id", "rate"]]',
+                                      "run_list.py: the table runs has a column 'rate'"),
 }  # fmt: skip
 
 
@@ -335,7 +341,7 @@ def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     path = tmp_path / "mine.yaml"
     path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
     with pytest.raises(SystemExit) as ended:
-        for name in ("runs", "mine.distances"):
+        for name in ("runs", "mine.distances", "outcomes", "explorer_runs"):
             main(["table", name, "--configfile", str(path)])
         main(["figure", "mine.distances", "--configfile", str(path)])
     assert ended.value.code == 1

@@ -108,17 +108,6 @@ def test_time_left_follows_the_pace(study):
     assert looking.seconds_left(state(0.4), 200.0) == pytest.approx(300)
 
 
-def test_elsewhere_than_on_a_terminal_it_says_lines(study, capsys):
-    first, *others = study.ordered_blocks
-    said(first, "error: the disk is full\n")
-    for block in others:
-        job.run_block(block, "cpu")
-    watch.show(watch.Watch(study), lambda seconds: True)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"failed: {'/'.join(first.key)}: the disk is full"
-    assert "4 of 6 runs" in lines[1] and len(lines) == 2
-
-
 @pytest.mark.parametrize("width", [80, 60])
 def test_it_has_a_line_for_all_that_there_is(width):
     running = {f"weight_decay/p17_d2_wd0.{i}_initialisation-small_normal/00000-00099": 0.5
@@ -162,15 +151,6 @@ def test_messages_stand_above_it_and_the_terminal_is_left_as_it_was(study, monke
     above = shown.index("a message of Snakemake")
     assert above < shown.rindex("0 of 6 runs")
     assert shown[:above].endswith("\x1b[2K")  # the display disappears at its position
-
-
-def test_in_a_thread_it_ends_when_it_is_told_to(study, monkeypatch):
-    terminal = on_terminal(monkeypatch)
-    display = watch.Display(lambda: watch.Watch(study))
-    display.start()
-    assert display.is_on
-    display.stop()
-    assert not display.is_on and "\x1b[?25h" in terminal.getvalue()
 
 
 def test_a_display_that_fails_ends_nothing(study, caplog, monkeypatch):

@@ -1,14 +1,12 @@
 """Make a target: the work of one job."""
 
+from dataclasses import replace
+
 from circlet.lazy_import import load
 from circlet.study.targets import MAKERS, Target
 
 
 def make(target: Target) -> None:
-    """Make a table, a figure or a page.
-
-    Raises LogError if a table it reads is not the planned one, or if its code was edited before
-    all of it was imported.
-    """
-    load(target.module)
-    load(MAKERS.get(target.kind, target.module)).make(target.with_verified_keys())
+    """Make a table, a figure or a page; raises LogError if a table it reads is not as planned."""
+    study = replace(target.study, keys=target.table_keys)
+    load(MAKERS.get(target.kind, target.module)).make(replace(target, study=study))

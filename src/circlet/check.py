@@ -314,7 +314,9 @@ def _targets(user_collection: Collection, study: Study, when: str) -> Iterator[F
     mine = [
         f"{kind}/{name}" for kind in ("tables", "figures") for name in user_collection.modules(kind)
     ]
-    mine.insert(0, "tables/outcomes")  # outcomes that its systems declare
+    # The tables of what its systems, its run list and its claims name.
+    mine[:0] = [f"tables/{name}" for name in ("outcomes", "explorer_runs", "scorecard")
+                if f"tables/{name}" in made]  # fmt: skip
     done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:

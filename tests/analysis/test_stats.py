@@ -1,12 +1,11 @@
 import math
 import subprocess
 import sys
-from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import bdtr, stdtrit
+from scipy.special import stdtrit
 from scipy.stats import skew
 
 from circlet.analysis import association, contrasts, stats
@@ -47,6 +46,7 @@ def test_median_by_order_statistics():
     """For 1..9 the interval is [2, 8]: P(B <= 1) = 10/512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
     found = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))
     assert found == (5, 2, 8, 9)
+    assert stats.median(np.arange(6.0))[1:3] == (0, 5)
     assert math.isnan(stats.median(np.arange(5.0)).low)
     assert stats.median(np.array([])).n == 0
 
@@ -78,9 +78,12 @@ def test_what_cannot_be_estimated_is_nan():
         stats.mean(none),
         stats.mean(np.array([4.0])),
         stats.count(0, 0),
+        stats.share(0, 0),
         association.correlation(np.ones(9), line),
         association.correlation(line, 2 * line),
+        association.correlation(line[:3], np.array([1.0, 3, 2])),
         contrasts.mean_difference(np.ones(1), np.ones(5)),
+        contrasts.mean_difference(np.ones(3), np.zeros(5)),
         contrasts.share_difference(0, 0, 1, 5),
         contrasts.stratified_difference([(none, line)]),
         contrasts.stratified_difference([]),
@@ -99,11 +102,45 @@ def least(n):
     return 0.95 - 4 * math.sqrt(0.95 * 0.05 / n)
 
 
+@pytest.mark.parametrize(
+    ("k", "n", "low", "high"),
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilsons_interval_is_the_published_one(k, n, low, high):
+    """Newcombe 1998, on single proportions, method 3."""
+    assert stats.share(k, n) == pytest.approx((k / n, low, high, n), abs=5e-5)
+    assert stats.count(k, n) == pytest.approx((k, low * n, high * n, n), abs=5e-5 * n)
+
+
 def test_newcombes_interval_is_the_published_one():
     """Newcombe 1998, table II, example (a): 56/70 - 48/80, method 10."""
     assert contrasts.share_difference(56, 70, 48, 80)[:3] == pytest.approx(
         (0.2, 0.0524, 0.3339), abs=1e-4
     )
+
+
+def test_welchs_interval_is_the_published_one():
+    """Student's data on sleep, as in the examples of R's ``t.test``."""
+    drug_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    drug_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    found = contrasts.mean_difference(drug_1, drug_2)
+    assert found == pytest.approx((-1.58, -3.3654832, 0.2054832, 20))
+
+
+def test_nearly_constant_values_have_an_interval_without_a_warning():
+    line = np.arange(8.0)
+    nearly = 1e9 + 1e-4 * np.random.default_rng(0).normal(size=8)
+    for found in (
+        contrasts.mean_difference(np.full(3, 0.1), line),
+        contrasts.mean_difference(nearly, line),
+        association.correlation(nearly, line),
+    ):
+        assert found.low < found.value < found.high
 
 
 def test_stratified_difference_by_hand():
@@ -123,37 +160,17 @@ def test_stratified_difference_by_hand():
     assert found == pytest.approx((value, value - half, value + half, 9), rel=1e-5)
 
 
-# The formulas written out, as reference for the library's. NaN stands for an infinite end.
+# The formulas written out. NaN stands for an infinite end.
 Z = 1.959963984540054
-NONE = math.nan, math.nan
-
-
-def around(center, half):
-    return center, center - half, center + half
-
-
-def wilson(k, n):
-    share = k / n
-    center = share + Z**2 / (2 * n)
-    half = Z * math.sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
-    low = 0.0 if k == 0 else (center - half) / (1 + Z**2 / n)
-    high = 1.0 if k == n else (center + half) / (1 + Z**2 / n)
-    return share, low, high
-
-
-def newcombe(k1, n1, k2, n2):
-    (p1, l1, u1), (p2, l2, u2) = wilson(k1, n1), wilson(k2, n2)
-    difference = p1 - p2
-    low, high = math.hypot(p1 - l1, u2 - p2), math.hypot(u1 - p1, p2 - l2)
-    return difference, difference - low, difference + high
 
 
 def mean(values, normal):
     n, center = len(values), float(np.mean(values))
     if n == 1 or np.ptp(values) == 0:
-        return center, *NONE
+        return center, math.nan, math.nan
     quantile = Z if normal else stdtrit(n - 1, 0.975)
-    return around(center, quantile * np.std(values, ddof=1) / math.sqrt(n))
+    half = quantile * np.std(values, ddof=1) / math.sqrt(n)
+    return center, center - half, center + half
 
 
 def hall(values):
@@ -165,40 +182,10 @@ def hall(values):
     return [center - sd * r[np.abs(r.imag).argmin()].real for r in roots]
 
 
-def median(values):
-    n, ordered = len(values), np.sort(values)
-    below = int(np.searchsorted(bdtr(np.arange(n + 1), n, 0.5), 0.025))
-    ends = (ordered[below - 1], ordered[n - below]) if below else NONE
-    return np.median(values), *ends
-
-
-def correlation(x, y):
-    n = len(x)
-    if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return math.nan, *NONE
-    r = np.corrcoef(x, y)[0, 1]
-    if abs(r) > 1 - 1e-12:
-        return math.copysign(1, r), *NONE
-    return r, *(math.tanh(math.atanh(r) + side * Z / math.sqrt(n - 3)) for side in (-1, 1))
-
-
-def welch(x, y):
-    n1, n2 = len(x), len(y)
-    if min(n1, n2) < 2:
-        return math.nan, *NONE
-    v1, v2 = np.var(x, ddof=1) / n1, np.var(y, ddof=1) / n2
-    center = np.mean(x) - np.mean(y)
-    if np.ptp(x) == np.ptp(y) == 0:
-        return center, *NONE
-    freedom = (v1 + v2) ** 2 / (v1**2 / (n1 - 1) + v2**2 / (n2 - 1))
-    return around(center, stdtrit(freedom, 0.975) * math.sqrt(v1 + v2))
-
-
-def same(found, expected, n, scale=1.0):
-    """Compare up to rounding, which is absolute where a difference is nearly 0."""
+def same(found, expected, n):
     assert found.n == n
     assert all(type(number) is float for number in found[1:3])
-    assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15 * scale, nan_ok=True)
+    assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
 
 
 SIZES = 1, 2, 3, 10, 100
@@ -215,29 +202,22 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_wilsons_interval_is_the_formula(n):
+def test_only_none_and_all_have_intervals_that_reach_the_bounds(n):
     for k in range(n + 1):
-        value, low, high = wilson(k, n)
-        same(stats.share(k, n), (value, low, high), n)
-        same(stats.count(k, n), (k, low * n, high * n), n, scale=n)
         assert (stats.share(k, n).low == 0) == (stats.count(k, n).low == 0) == (k == 0)
         assert (stats.share(k, n).high == 1) == (stats.count(k, n).high == n) == (k == n)
-    assert math.isnan(stats.share(0, 0).value)
 
 
-@pytest.mark.parametrize(("n1", "n2"), [*product((1, 2, 3, 10), SIZES), (100, 3000), (0, 5)])
-def test_newcombes_interval_is_the_formula(n1, n2):
-    """It also holds where statsmodels gives -1.0000000000000002, as for 0 of 1 and 37 of 37."""
-    for k1, k2 in product(range(0, n1 + 1, 1 + n1 // 20), range(0, n2 + 1, 1 + n2 // 200)):
-        expected = newcombe(k1, n1, k2, n2) if n1 and n2 else (math.nan, *NONE)
-        same(contrasts.share_difference(k1, n1, k2, n2), expected, n1 + n2)
-    for n in range(1, 50) if n1 else ():
-        assert contrasts.share_difference(0, n1, n, n).low == -1
-        assert contrasts.share_difference(n1, n1, 0, n).high == 1
+def test_no_difference_of_shares_is_beyond_one():
+    """In statsmodels it may be -1.0000000000000002, as for 0 of 1 and 37 of 37."""
+    for n in range(1, 50):
+        assert contrasts.share_difference(0, 1, n, n).low == -1
+        assert contrasts.share_difference(1, 1, 0, n).high == 1
+    assert math.isnan(contrasts.share_difference(1, 5, 0, 0).value)
 
 
 @pytest.mark.parametrize("values", SAMPLES.values(), ids=SAMPLES)
-def test_means_and_medians_are_the_formulas(values):
+def test_means_are_the_formulas(values):
     n = len(values)
     same(stats.mean(values, normal=True), mean(values, normal=True), n)
     _, low, high = mean(values, normal=False)
@@ -246,7 +226,6 @@ def test_means_and_medians_are_the_formulas(values):
     else:
         by_hall = hall(values)
         same(stats.mean(values), (np.mean(values), min(low, by_hall[0]), max(high, by_hall[1])), n)
-    np.testing.assert_array_equal(stats.median(values), (*median(values), n))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -274,23 +253,6 @@ def test_means_of_rows_are_those_of_each_row():
             np.testing.assert_allclose(own, stats.bounded_mean(row, *bounds))
     single = stats.means(np.array([[0.5, math.nan]]), 0, 1)
     assert single["low"].isna().all() and single["n_runs"].tolist() == [1]
-
-
-def test_a_median_of_any_number_of_values_is_the_formula():
-    for n in range(1, 400):
-        np.testing.assert_array_equal(stats.median(np.arange(n)), (*median(np.arange(n)), n))
-
-
-@pytest.mark.parametrize("x", SAMPLES.values(), ids=SAMPLES)
-def test_two_samples_are_the_formulas(x):
-    """Compare Welch's interval with each other sample, of any length, and Pearson's r."""
-    for y in SAMPLES.values():
-        scale = max(abs(x).max(), abs(y).max())
-        same(contrasts.mean_difference(x, y), welch(x, y), len(x) + len(y), scale)
-    for r, seed in product((-1, -0.999999, -0.5, 0, 0.3, 1), (0, 1)):
-        y = r * x + math.sqrt(1 - r * r) * np.random.default_rng(seed).normal(size=len(x))
-        same(association.correlation(x, y), correlation(x, y), len(x))
-        same(association.correlation(y, x), correlation(y, x), len(x))
 
 
 def test_what_is_slow_to_import_waits_until_it_is_called():

@@ -165,7 +165,8 @@ def a_row(**changes):
 
 
 def test_a_printed_row_has_its_figures_in_their_columns():
-    lines = printed([a_row()])
+    study = [{"system": "another", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
+    lines = printed([a_row()], study=study)
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
     assert columns == ["system", "runs", "PyTorch", "kernel"]
@@ -174,6 +175,9 @@ def test_a_printed_row_has_its_figures_in_their_columns():
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "Native kernels: avx2.",
     ]
+    assert lines[-1].split() == ["another", "3", "2.0", "23", "h"]
+    without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
+    assert printed([a_row()], machine=without)[1] == without["no_kernels"]
 
 
 def test_what_a_gpu_would_print():
@@ -182,13 +186,3 @@ def test_what_a_gpu_would_print():
     lines = printed([row | {"circlet": "pytorch"}], device="GPU of a test")
     assert lines[0].startswith("GPU of a test, Z80, ")
     assert lines[6].endswith("  12.0 (10.8 … 13.2)          40  321")
-
-
-def test_why_there_are_no_kernels_is_said():
-    without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
-    assert printed([a_row()], machine=without)[1] == without["no_kernels"]
-
-
-def test_times_of_a_study_are_printed_in_a_fitting_unit():
-    study = [{"system": "another", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
-    assert printed([a_row()], study=study)[-1].split() == ["another", "3", "2.0", "23", "h"]

@@ -7,9 +7,10 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
-from conftest import ROOT, config
+from conftest import config
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study import declared_systems, measured, planning, registry
 from circlet.study.seeds import Seeds
-from circlet.training import autograd, job, native_run
+from circlet.training import autograd, job, native_run, run
 from circlet.training.optimizers import optimizer
 from circlet.training.stack import Stack
 
@@ -190,12 +191,23 @@ def test_steps_have_the_same_bits_however_they_are_called(system):
 
 
 @built
-def test_numbers_that_overflow_are_seen():
-    own = SYSTEMS["constant_attention"].defaults | {"learning_rate": 1e38}
-    both = Both("constant_attention", own, "float32")
-    both.run.train(0, 5)
-    assert not np.isfinite(both.run.values).all()
-    assert not np.isfinite(both.run.metrics()["train_loss"])
+@pytest.mark.parametrize("system", PARAMETERS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("float32", 1e-3)])
+def test_logs_are_those_of_pytorch(system, dtype, tolerance):
+    own = {"n_train": 70, "dropout": 0.4} if system == "sparse_transformer" else {"p": 11}
+    often = {kind: {"every": 4} for kind in SYSTEMS[system].kinds if kind != "runs"}
+    study = planning.plan(config(system=system, parameters=own, steps=20, log=often, dtype=dtype))
+    by_kernel, by_torch = (
+        {kind: table.to_pandas().sort_values("seed", kind="stable", ignore_index=True)
+         for kind, table in tables.items()}
+        for tables in (native_run.run(study.points[0], [0, 1], {}),
+                       run.run(study.points[0], [0, 1], CPU))
+    )  # fmt: skip
+    assert by_kernel.keys() == by_torch.keys() == set(SYSTEMS[system].kinds)
+    for frame in (by_kernel, by_torch):
+        frame["runs"] = frame["runs"].drop(columns="seconds")
+    for kind, expected in by_torch.items():
+        pd.testing.assert_frame_equal(by_kernel[kind], expected, rtol=tolerance, atol=tolerance)
 
 
 @built
@@ -215,40 +227,25 @@ def test_losses_of_certain_networks_do_not_cancel():
 
 @built
 @pytest.mark.parametrize("kind", native.KINDS.values())
-def test_all_instructions_of_this_processor_give_the_same_numbers(kind):
+def test_all_instructions_of_this_processor_give_the_same_numbers(monkeypatch, kind):
     """They agree up to rounding, for each library that was built and can run on this machine."""
     path = native.path_of(kind)
     bytes_of = {name: size for size, name in native.KINDS.items()}
     if path is None or bytes_of[kind] > native.library().widest():
         pytest.skip(f"no {kind} here")
-    code = (
-        "import sys, numpy as np, circlet.native as n\n"
-        "from circlet.study.seeds import Seeds\n"
-        "from circlet.study import declared_systems, registry\n"
-        "from circlet.training import native_run\n"
-        "for name in ('embedding_mlp', 'sparse_transformer'):\n"
-        "    spec = declared_systems.Systems(registry.SHIPPED)[name]\n"
-        "    own, seeds = spec.defaults, Seeds(0, 0, 0, 0)\n"
-        "    starts = n.starts(spec.equations)\n"
-        "    start = starts.initial(own, seeds)\n"
-        "    run = n.Run(starts.kernel(own, seeds), start, own, {}, 'float64')\n"
-        "    print(n.instructions(), *map(repr, run.metrics().values()))\n"
-        "    print('torch' in sys.modules, float(np.abs(run.gradient()['embedding']).sum()))\n"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                           env=os.environ | {"PYTHONPATH": str(ROOT / "src"),
-                                             "CIRCLET_INSTRUCTIONS": kind}).stdout  # fmt: skip
-    lines = [line.split() for line in found.splitlines()]
-    assert [line[0] for line in lines] == [kind, "False"] * 2
-    expected = []
-    for name in ("embedding_mlp", "sparse_transformer"):
-        both = Both(name, SYSTEMS[name].defaults, "float64")
-        expected += [
-            [*both.run.metrics().values()],
-            [np.abs(both.run.gradient()["embedding"]).sum()],
-        ]
-    for line, numbers in zip(lines, expected, strict=True):
-        assert [*map(float, line[1:])] == pytest.approx(numbers, rel=1e-12)
+
+    def numbers():
+        runs = [Both(name, SYSTEMS[name].defaults, "float64").run
+                for name in ("embedding_mlp", "sparse_transformer")]  # fmt: skip
+        sums = [np.abs(run.gradient()["embedding"]).sum() for run in runs]
+        return [*sums, *(value for run in runs for value in run.metrics().values())]
+
+    usual = numbers()
+    monkeypatch.setenv("CIRCLET_INSTRUCTIONS", kind)
+    library = native.library.__wrapped__()
+    monkeypatch.setattr(native, "library", lambda: library)
+    assert native.instructions() == kind
+    assert numbers() == pytest.approx(usual, rel=1e-12)
 
 
 @built

@@ -58,23 +58,23 @@ def test_controls_change_the_pictures(page_of):
 
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
 def test_every_panel_can_be_saved(page_of, run_id):
-    stem = run_id.replace("/", "_")
-    for i, panel in enumerate(PANELS[run_id]):
-        if i % 3 == 0:  # Chromium asks for permission after ten downloads of a page
-            page = settled(page_of(at(run_id), scheme="dark"))
+    page = settled(page_of(at(run_id), scheme="dark"))
+    for panel in PANELS[run_id]:
         svg, name = download(page, panel, "svg")
-        assert name.startswith(stem) and name.endswith(f"_{panel}.svg")
+        assert name.startswith(run_id.replace("/", "_")) and name.endswith(f"_{panel}.svg")
         assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
         assert len(svg) > 1500
         assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # colours for white paper
         assert b"#f0f0f0" not in svg and b"rgb(240, 240, 240)" not in svg
+    # Only a plane and a chart, as Chromium asks for permission after ten downloads of a page.
+    for panel in (PANELS[run_id][1], PANELS[run_id][-1]):
         png, name = download(page, panel, "png")
         assert name.endswith(".png")
         assert png.startswith(b"\x89PNG")
         width, height = (int.from_bytes(png[i : i + 4]) for i in (16, 20))
         assert width > 600 and height > 600
-        _, name = download(page, panel, "csv")
-        assert name.endswith(".csv")
+    _, name = download(page, panel, "csv")
+    assert name.endswith(".csv")
 
 
 def test_saving_a_curve_keeps_what_is_enlarged(page_of):
@@ -126,8 +126,6 @@ def test_the_browsers_back_goes_to_the_run_before(page_of):
     [
         "#run=nothing/like/this",
         "#run=" + CIRCLES + "&step=x&frequency=99",
-        "#%",
-        "#run=%22%3E%3Cb%3E",
         "#run=" + NETWORK + "&dimensions=9,-1&lines=odd&step=1e9",
     ],
 )
@@ -135,8 +133,7 @@ def test_bad_links_do_no_harm(page_of, fragment):
     page = settled(page_of(fragment))
     assert page.locator("#run-list input:checked").count() == 1
     assert page.is_visible("#embedding-picture")
-    unknown = "nothing" in fragment or "%22" in fragment
-    assert page.is_visible("#not-here") == unknown
+    assert page.is_visible("#not-here") == ("nothing" in fragment)
 
 
 @pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
@@ -145,6 +142,8 @@ def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
     page = settled(page_of(at(run_id), size=size, scheme=scheme))
     system = block_of(run_id)[0].point.system.name
     screenshot(page, f"explorer_{system}_{size}_{scheme}")
+    for panel in PANELS[run_id]:
+        assert page.is_visible(f"#{panel}-picture"), panel
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert not (found := serious(page)), json.dumps(found, indent=1)
 

@@ -59,9 +59,6 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(explore, tmp_path,
 SPARSE = {
     "no curves": experiment(log={"curves": None}),
     "no parameters": experiment(log={"parameters": None, "embeddings": {"every": 1}}),
-    "no curves of circles": experiment(
-        "embedding_mlp", parameters={"p": 7, "d": 6, "hidden": 8}, log={"curves": None}
-    ),
     "one dimension": experiment(parameters={"d": 1}),
     "three": experiment(
         "sparse_transformer",
@@ -201,7 +198,7 @@ def test_a_partial_study_has_its_explorer(explore, tmp_path):
 def test_missing_tables_are_named(explore, tmp_path):
     """A partial study leaves out tables that cannot be made."""
     study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
-    study = replace(study, left_out=("explorer_runs", "explorer_states", "structures"))
+    study = replace(study, left_out=("explorer_runs", "explorer_states"))
     build.make(targets.explorer(study))
     page = explore(tmp_path / "explorer.html")
     said = page.inner_text(".notice:not([hidden])")

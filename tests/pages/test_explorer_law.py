@@ -1,5 +1,7 @@
 """The law that all runs of a setting share, in a real Chromium: the same as in Python."""
 
+import itertools
+
 import numpy as np
 import pytest
 from conftest import experiment
@@ -63,48 +65,34 @@ def signals_of(study, seed):
 
 
 ROLLOUT = """async ([windows, signals, first]) => {
-  const { rollout } = await import("circlet/findings/law");
-  return rollout(windows, signals, first).map(s => [...s]);
+  const { rollout, survivors } = await import("circlet/findings/law");
+  return rollout(windows, signals, first).map(s => [[...s], survivors(s)]);
 }"""
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_the_page_goes_on_as_python_does(page_at, study, law):
+def test_the_page_goes_on_as_python_does(page_at, study):
     page = page_at(next(study.blocks).point.run_id(0), 0)
     tables = {"shared_law_terms": parquet.read_table(study, "shared_law_terms")}
-    (windows,) = (laws[law] for laws in data.data(tables, set()).values())
-    for seed, first in ((0, 0), (5, 0), (0, 7), (5, 30), (5, 60)):
+    (laws,) = data.data(tables, set()).values()
+    for law, (seed, first) in itertools.product(LAWS, ((0, 0), (5, 0), (0, 7), (5, 30), (5, 60))):
         x = signals_of(study, seed)
-        found = page.evaluate(ROLLOUT, [windows, x[first].tolist(), first])
+        path = page.evaluate(ROLLOUT, [laws[law], x[first].tolist(), first])
+        found, alive = zip(*path, strict=True)
         expected = shared_laws.rollout(laws_of(study, law), x[None], first)[:, 0]
         assert len(found) == 61 - first
         assert first == 60 or np.abs(expected[-1] - expected[0]).max() > 0.01
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+        survivors = shared_laws.survivors(expected)
+        assert list(alive) == [(np.flatnonzero(row) + 1).tolist() for row in survivors]
 
 
-@pytest.mark.parametrize("p", [13, 59])
-def test_survivors_are_those_of_python(page_at, study, p):
-    page = page_at(next(study.blocks).point.run_id(0), 0)
-    signals = np.random.default_rng(p).exponential(size=(20, (p - 1) // 2))
-    found = page.evaluate(
-        """async signals => {
-          const { survivors } = await import("circlet/findings/law");
-          return signals.map(survivors);
-        }""",
-        signals.tolist(),
-    )
-    alive = [(np.flatnonzero(row) + 1).tolist() for row in shared_laws.survivors(signals)]
-    assert found == alive and sum(map(len, alive)) > 0
-
-
-@pytest.mark.parametrize("law", LAWS)
-def test_the_panel_starts_at_the_step_shown(page_at, study, law):
+def test_the_panel_starts_at_the_step_shown(page_at, study):
     run_id = next(study.blocks).point.run_id(2)
     page = page_at(run_id, 20)
-    page.select_option("#law", law)
+    page.select_option("#law", "mean_field")
     settled(page)
     x = signals_of(study, 2)
-    expected = shared_laws.rollout(laws_of(study, law), x[None], 20)[:, 0]
+    expected = shared_laws.rollout(laws_of(study, "mean_field"), x[None], 20)[:, 0]
     columns, rows = numbers(page, "shared_law")
     found = np.array(rows, float)
     assert columns == ["step", *(f"law_{k}" for k in range(1, 7))]

@@ -8,7 +8,6 @@ import torch
 from driving import (
     CIRCLES,
     NETWORK,
-    PARTICLES,
     TRANSFORMER,
     at,
     block_of,
@@ -75,7 +74,7 @@ class Drawn:
         return 4e-3 * (self.right - self.left)
 
 
-@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES])
+@pytest.mark.parametrize("run_id", [NETWORK, CIRCLES])
 @pytest.mark.parametrize("dimensions", ["1,2", "2,1"])
 def test_embeddings_are_drawn_where_they_are(page_of, run_id, dimensions):
     page = page_of(at(run_id, 40, dimensions=dimensions))
@@ -113,9 +112,8 @@ def imperfect(sums, classes):
     return classes[away.argmin(1)] != classes
 
 
-@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES])
-def test_pair_sums_have_their_class_and_marks(page_of, run_id):
-    page = page_of(at(run_id))
+def test_pair_sums_have_their_class_and_marks(page_of):
+    page = page_of(at(NETWORK))
     drawn = Drawn(page, "sums")
     rows = np.array(numbers(page, "sums")[1], float)
     # Texts are drawn class by class.

@@ -22,7 +22,6 @@ from driving import (
 )
 
 from circlet.analysis import spectrum
-from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import structures
 from circlet.collections.odonnat.equations import sparse_transformer
 from circlet.sweeps import explorer_budget
@@ -71,38 +70,32 @@ def test_curves_are_those_of_the_log(page_of, finished, run_id):
 
 def test_planes_of_frequencies_are_those_of_python(page_of, finished):
     embedding = embedding_at(finished, CIRCLES, 40)
-    for k in (1, 4, 6):
-        page = page_of(at(CIRCLES, 40, frequency=k))
-        assert page.input_value("#plane") == str(k)
-        assert not page.is_visible("#x")
+    page = page_of(at(CIRCLES, 40, frequency=6))
+    assert page.input_value("#plane") == "6"
+    assert not page.is_visible("#x")
+    for k in (6, 4, 1):
+        page.select_option("#plane", str(k))
         _, rows = numbers(page, "sums")
         doubled = np.array([row[3:] for row in rows if row[0] == row[1]], float)
         expected = spectrum.plane(embedding, k)
         np.testing.assert_allclose(doubled / 2, expected, atol=1e-3 * np.abs(expected).max())
 
 
-REGIONS = """async ([weights, d, points, module]) => {
-  const { classesAt } = await import(`circlet/${module}`);
-  return [...classesAt(weights, d, points)];
+REGIONS = """async ([weights, points]) => {
+  const { classesAt } = await import("circlet/odonnat/transformer");
+  return [...classesAt(weights, 2, points)];
 }"""
 
 
-def test_regions_are_the_classifiers(page_of, finished):
-    page = page_of()
+def test_regions_of_the_transformer_are_those_of_its_classifier(page_of, finished):
     points = np.random.default_rng(0).normal(size=(400, 2)) * 2
-    for run_id, module in ((NETWORK, "musat/network"), (TRANSFORMER, "odonnat/transformer")):
-        weights = weights_at(finished, run_id, block_of(run_id)[0].point.steps)
-        flat = {name: array.ravel().tolist() for name, array in weights.items()}
-        found = page.evaluate(REGIONS, [flat, 2, points.ravel().tolist(), module])
-        tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
-        x = torch.as_tensor(points.T)[None]
-        if module == "musat/network":
-            scores = constant_attention.logits(tensors, x)[0]
-        else:
-            scores = sparse_transformer.classify(tensors, x)[0]
-        expected = scores.argmax(0).numpy()
-        assert len(set(expected)) > 1
-        assert (found == expected).mean() > 0.995  # except where two classes tie
+    weights = weights_at(finished, TRANSFORMER, block_of(TRANSFORMER)[0].point.steps)
+    flat = {name: array.ravel().tolist() for name, array in weights.items()}
+    found = page_of().evaluate(REGIONS, [flat, points.ravel().tolist()])
+    tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
+    expected = sparse_transformer.classify(tensors, torch.as_tensor(points.T)[None])[0].argmax(0)
+    assert len(set(expected.tolist())) > 1
+    assert (np.array(found) == expected.numpy()).mean() > 0.995  # except where two classes tie
 
 
 def test_readings_are_those_of_python(page_of, finished):

@@ -97,7 +97,7 @@ def test_a_collection_has_its_own_panels_words_and_live_sections(explorer_of):
 
 
 def test_a_panel_that_there_is_not_is_named(explorer_of):
-    page = explorer_of('panels=("embedding", "mine.lost")')
+    page = explorer_of('run_columns={}, panels=("embedding", "mine.lost")')
     assert page.is_visible("#embedding-picture")
     assert page.inner_text("#mine-lost b") == "mine.lost"
     assert page.inner_text("#mine-lost-missing") == "There is no panel of this name."

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from browsing import serious
 from conftest import ROOT, experiment, make_all, run_blocks
-from driving import choices, settled
+from driving import choices, explorer_of, settled
 
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
@@ -45,18 +45,18 @@ EXPERIMENTS = {
 }
 
 
-def made(folder, experiments, collection=ROOT / "tests/networks"):
-    """Make and return a study of these networks, with its pages."""
-    settings = {"results": str(folder), "collections": [str(collection)]}
-    study = run_blocks(planning.plan(settings | {"experiments": experiments}))
-    make_all(study)
-    return study
+def settings_of(experiments, collection=ROOT / "tests/networks"):
+    """Return a config without results."""
+    return {"collections": [str(collection)], "experiments": experiments}
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Return a study of three networks, with its pages."""
-    return made(tmp_path_factory.mktemp("networks"), EXPERIMENTS)
+    results = {"results": str(tmp_path_factory.mktemp("networks"))}
+    study = run_blocks(planning.plan(settings_of(EXPERIMENTS) | results))
+    make_all(study)
+    return study
 
 
 @pytest.fixture
@@ -98,18 +98,6 @@ def test_states_are_what_a_system_has(study):
         assert {len(values) for values in curves["values"]} == {len(point.system.metrics)}
     shape = states.query("experiment == 'single' and name == 'embedding'")["shape"].iloc[0]
     assert list(shape) == [1, 1]
-
-
-def test_means_stay_within_what_they_can_be(study):
-    means = table(study, "outcome_summary").query("kind == 'mean'")
-    assert set(means["n_runs"]) == {3} and set(means["n_planned"]) == {3}
-    shares = means[means["unit"] == "0..1"]
-    assert len(shares) and (shares["high"] <= 1).all() and (shares["low"] >= 0).all()
-    runs = table(study, "runs")
-    row = means.query("experiment == 'teacher' and outcome == 'test_loss'").iloc[0]
-    own = runs[runs["experiment"] == "teacher"]["test_loss"].astype(float)
-    assert row["estimate"] == pytest.approx(own.mean())
-    assert row["low"] < row["estimate"] < row["high"]
 
 
 def test_the_report_speaks_of_this_study(study):
@@ -173,17 +161,23 @@ DECLARED = """    metrics={
 """
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [500, 1400])
-def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, tmp_path, width):
-    folder = shutil.copytree(ROOT / "tests/networks", tmp_path / f"many{width}")
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """Return the explorer of a network with many metrics."""
+    folder = shutil.copytree(ROOT / "tests/networks", tmp_path_factory.mktemp("of") / "many")
     with (folder / "equations/teacher.py").open("a") as equations:
         equations.write(MANY)
     file = folder / "systems/teacher.py"
     text = file.read_text().replace("import SystemSpec", "import Metric, SystemSpec")
     file.write_text(text.removesuffix(")\n") + DECLARED)
-    study = made(tmp_path, {"e": system("teacher") | {"system": f"many{width}.teacher"}}, folder)
-    page = visit(targets.explorer(study).outputs[0])
+    settings = settings_of({"e": system("teacher") | {"system": "many.teacher"}}, folder)
+    return explorer_of(settings, folder.parent / "results")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [500, 1400])
+def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many, width):
+    page = visit(many)
     page.set_viewport_size({"width": width, "height": 900})
     page.reload()  # the layout is made when the page opens
     page.wait_for_function("document.documentElement.dataset.ready")
@@ -245,23 +239,21 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
 @pytest.mark.browser
 def test_diverged_runs_are_drawn_as_far_as_they_go(explore, tmp_path):
     wild = {"parameters": {"learning_rate": 1e30}, "steps": 20}
-    study = made(tmp_path, {name: system(name) | wild for name in PANELS})
-    page = explore(targets.explorer(study).outputs[0])
+    diverging = {name: system(name) | wild for name in PANELS}
+    page = explore(explorer_of(settings_of(diverging), tmp_path))
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)
         assert page.is_hidden("#problem") and page.is_visible("#losses-picture")
         if "diverged" in page.inner_text("#reading-now"):  # then the list has a column of statuses
             assert "status" in page.inner_text("#run-head")
-    assert "diverged" in targets.report(study).outputs[0].read_text()
 
 
 @pytest.mark.browser
 def test_runs_of_which_the_page_has_numbers_alone_say_so(explore, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
-    study = made(tmp_path, {name: system(name) for name in PANELS})
-    page = explore(targets.explorer(study).outputs[0])
+    page = explore(explorer_of(settings_of({name: system(name) for name in PANELS}), tmp_path))
     for name in choices(page, "system"):
         page.select_option("#system", name)
         settled(page)

@@ -149,7 +149,7 @@ def test_a_network_that_the_page_does_not_know_is_drawn(page_of, tmp_path):
     assert "train_loss" in columns and len(rows) > 5
 
 
-@pytest.mark.parametrize("what", ["a table", "text", "half a log", "damaged"])
+@pytest.mark.parametrize("what", ["a table", "half a log"])
 def test_what_is_no_log_is_refused_in_a_sentence(page_of, finished, tmp_path, what):
     page = settled(page_of())
     before = page.url
@@ -157,12 +157,8 @@ def test_what_is_no_log_is_refused_in_a_sentence(page_of, finished, tmp_path, wh
     file = tmp_path / "mine.parquet"
     if what == "a table":
         shutil.copy(finished.folder / "results/smoke/tables/runs.parquet", file)
-    elif what == "text":
-        file.write_text("no Parquet at all")
-    elif what == "half a log":
-        file.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     else:
-        file.write_bytes(b"PAR1" + bytes(100) + log.read_bytes()[-50:])
+        file.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     page.set_input_files("#own-files", file)
     assert note(page).startswith("“mine.parquet” is not a log of circlet: drop the folder “logs”")
     settled(page)

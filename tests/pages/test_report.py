@@ -115,7 +115,7 @@ def test_its_contents_stay_in_sight_and_say_where_one_is(visit, report):
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """A frozen study with verdicts, and its report."""
-    study = planning.plan_file(ROOT / "docs/studies/grids_and_circles/config.yaml")
+    study = planning.plan_file(ROOT / "docs/studies/full_length/config.yaml")
     return study, frozen.report(study, tmp_path_factory.mktemp("judged") / "page")
 
 
@@ -146,10 +146,9 @@ def test_a_link_into_a_closed_part_opens_it(visit, judged):
     page.locator("#verdicts + details li").first.wait_for(state="visible")
 
 
-def test_it_begins_with_what_agrees_and_a_quarter_of_it_is_visible(visit, tmp_path):
+def test_it_begins_with_what_agrees_and_a_quarter_of_it_is_visible(visit, judged):
     """Agreeing claims come first, with a figure; all else is folded."""
-    study = planning.plan_file(ROOT / "docs/studies/full_length/config.yaml")
-    page = visit(frozen.report(study, tmp_path / "page"))
+    page = visit(judged[1])
     ids = page.eval_on_selector_all("main [id]", "all => all.map(one => one.id)")
     first = ids.index("ding-agrees")
     assert ids[first - 1] == "ding"

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import config, experiment
+from conftest import config
 
 from circlet.pages import story
 from circlet.study import planning
@@ -84,22 +84,11 @@ def test_values_that_count_as_agreement_are_a_range_in_words():
     assert story.span(math.nan, math.nan) == ""
 
 
-def test_a_planted_deviation_is_told_with_its_reason():
-    found = story.differing(
-        card({}, {"verdict": "deviates", "reason": "The line is flatter."}, {"verdict": "not_run"})
-    )
-    assert claims_of(found) == [["c1"]]
-    assert found[0].reason == "The line is flatter."
-    assert story.differing(card({}, {"verdict": "compatible"})) == []
-
-
 def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_are_left_out():
     same = {"verdict": "deviates", "reason": "The line is flatter."}
-    found = story.differing(
-        card(
-            same, {"verdict": "deviates"}, same, same | {"tally": "repeat"}, {"verdict": "deviates"}
-        )
-    )
+    other = {"verdict": "deviates"}
+    agreeing = ({}, {"verdict": "compatible"}, {"verdict": "not_run"})
+    found = story.differing(card(same, other, same, same | {"tally": "repeat"}, other, *agreeing))
     assert claims_of(found) == [["c0", "c2"], ["c1"], ["c4"]]
     assert [one.reason for one in found] == ["The line is flatter.", "", ""]
 
@@ -164,13 +153,8 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     assert story.frozen(found.assign(frozen_tally="other")) == ""
 
 
-@pytest.fixture
-def study():
-    swept = experiment(sweep={"weight_decay": [0, 1]})
-    return planning.plan(config() | {"experiments": {"e": swept}, "figures": [{"curves": "e"}]})
-
-
-def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows(study):
+def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows():
+    study = planning.plan(config(sweep={"weight_decay": [0, 1]}))
     names = [f"e/p17_d2_wd1/s0000{seed}" for seed in range(3)]
     shown = pd.DataFrame(
         {

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import config, experiment
+from conftest import config
 
 from circlet.pages import summary as terminal_summary
 from circlet.pages import trends
@@ -13,8 +13,7 @@ from circlet.study import planning
 
 @pytest.fixture
 def study():
-    swept = experiment(sweep={"weight_decay": [0, 1]})
-    return planning.plan(config() | {"experiments": {"e": swept}, "figures": [{"curves": "e"}]})
+    return planning.plan(config(sweep={"weight_decay": [0, 1]}))
 
 
 def effects(**changes):
@@ -57,8 +56,7 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
     ],
 )
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
-    swept = experiment(sweep={"weight_decay": [0, 0.5, 1]})
-    study = planning.plan(config() | {"experiments": {"e": swept}})
+    study = planning.plan(config(sweep={"weight_decay": [0, 0.5, 1]}))
     interval = {"rho_low": rho - 0.2, "rho_high": rho + 0.2}
     (told,) = trends.sentences(study, effects(rho=rho, **interval), summary(study, *ends))["e"]
     assert said in told
@@ -66,10 +64,8 @@ def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said
 
 def test_ends_are_told_only_if_a_value_has_one_point():
     """With several initial embeddings at each value, the ends have no single estimate."""
-    swept = experiment(
-        sweep={"weight_decay": [0, 1]}, seeds={"count": 2, "first": 0, "embedding": [0, 1]}
-    )
-    study = planning.plan(config() | {"experiments": {"e": swept}})
+    seeds = {"count": 2, "first": 0, "embedding": [0, 1]}
+    study = planning.plan(config(sweep={"weight_decay": [0, 1]}, seeds=seeds))
     rows = summary(study, 0.1, 0.1, 0.6, 0.6)
     (said,) = trends.sentences(study, effects(), rows)["e"]
     assert "rises (ρ = 0.5" in said
@@ -81,8 +77,7 @@ def test_an_effect_whose_interval_has_zero_is_not_told(study):
 
 
 def test_a_change_that_is_not_known_is_told_with_its_reason():
-    swept = experiment(sweep={"initialisation": ["torch", "glorot"]})
-    study = planning.plan(config() | {"experiments": {"e": swept}})
+    study = planning.plan(config(sweep={"initialisation": ["torch", "glorot"]}))
     row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
            "change": None, "change_low": None, "change_high": None}  # fmt: skip
     own = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})

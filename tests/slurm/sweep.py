@@ -11,10 +11,11 @@ from pathlib import Path
 import cluster as slurm
 import pandas as pd
 import yaml
-from conftest import PATIENCE
+from conftest import PATIENCE, run_blocks
 from projects import Project
 
 from circlet.storage import parquet
+from circlet.study import planning
 
 SHORT = {
     "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
@@ -139,6 +140,12 @@ class Sweep:
             [pd.read_parquet(path) for path in self.find(f"results/logs/{experiment}/*/*/emb*")],
             ignore_index=True,
         )
+
+    def here(self, folder, experiment="long"):
+        """Train an experiment in this process, with results in a folder; return its embeddings."""
+        study = planning.plan(self.config | {"results": str(folder / "here")})
+        blocks = run_blocks(study.part([experiment])).blocks
+        return pd.concat([parquet.read_log(b, "embeddings") for b in blocks], ignore_index=True)
 
     def interruptions(self, experiment="long"):
         paths = self.find(f"results/logs/{experiment}/*/*/runs.parquet")

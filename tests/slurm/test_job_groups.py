@@ -5,10 +5,8 @@ from datetime import datetime, timedelta
 import cluster as slurm
 import pandas as pd
 import pytest
-from conftest import run_blocks
 from sweep import ONE_FAILS, SHORT, TRAINING
 
-from circlet.storage import parquet
 from circlet.study import cost, planning
 
 pytestmark = pytest.mark.slurm
@@ -34,9 +32,7 @@ def test_many_short_blocks_are_few_jobs(sweep, tmp_path):
     assert sweep.ends() == 0, sweep.said
     assert len(submissions(sweep)) == 2
     assert not sweep.find("results/.kept")
-    here = run_blocks(planning.plan(sweep.config | {"results": str(tmp_path / "here")}))
-    ours = pd.concat([parquet.read_log(b, "embeddings") for b in here.blocks], ignore_index=True)
-    pd.testing.assert_frame_equal(sweep.embeddings(), ours)
+    pd.testing.assert_frame_equal(sweep.embeddings(), sweep.here(tmp_path))
     assert sweep.start("table_embeddings").ends() == 0
     assert "Nothing to be done" in sweep.said
 

@@ -11,10 +11,8 @@ import cluster as slurm
 import pandas as pd
 import pytest
 import yaml
-from conftest import run_blocks
 from sweep import ONE_FAILS, SHORT
 
-from circlet.storage import parquet
 from circlet.study import cost, planning
 
 pytestmark = pytest.mark.slurm
@@ -43,12 +41,7 @@ def test_a_study_from_start_to_end(sweep, tmp_path):
     assert not sweep.project.half_written()
     assert sweep.project.would_run("config/config.yaml") == {}
 
-    here = run_blocks(planning.plan(sweep.config | {"results": str(tmp_path / "here")}))
-    ours = pd.concat(
-        [parquet.read_log(b, "embeddings") for b in here.blocks if b.point.experiment == "short"],
-        ignore_index=True,
-    )
-    pd.testing.assert_frame_equal(sweep.embeddings("short"), ours)
+    pd.testing.assert_frame_equal(sweep.embeddings("short"), sweep.here(tmp_path, "short"))
 
 
 def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
@@ -96,7 +89,7 @@ def test_out_of_memory(sweep):
 
 
 def test_a_failing_block_among_good_ones(sweep):
-    """The rest finish; the failure is named with its log; tables say n_runs of n_planned."""
+    """The rest finish; the failure is named with its log."""
     sweep.break_one_point()
     sweep.study(mine=ONE_FAILS)
     assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
@@ -111,16 +104,6 @@ def test_a_failing_block_among_good_ones(sweep):
         "planned": 6, "done": 4, "started": 0, "failed": 2, "outdated": 0, "damaged": 0,
         "waiting": 0,
     }  # fmt: skip
-    said = sweep.project.run("circlet", "partial").stdout
-    assert "partial: 4 of 6 runs" in said
-    tables = sweep.project.folder / "results/partial/tables"
-    summary = pd.read_parquet(tables / "outcome_summary.parquet")
-    summary = summary[summary["outcome"] == "is_circle"].set_index("point")
-    assert summary["n_runs"].to_dict() == {
-        "p17_d2_train_fraction-0.25_wd0": 0, "p17_d2_train_fraction-0.5_wd0": 2,
-        "p17_d2_train_fraction-0.8_wd0": 2,
-    }  # fmt: skip
-    assert set(summary["n_planned"]) == {2}
 
 
 def test_node_death(sweep, cluster, two, undisturbed):
@@ -179,18 +162,6 @@ def test_a_gpu_is_asked_for_where_it_pays(sweep):
     assert slurm.output("squeue", "-h", "-o", "%l", "-j", job).strip() == "20:00"
     if not shutil.which("nvidia-smi"):
         slurm.wait(lambda: sweep.logs_with("torch sees no GPU here"), "its error")
-
-
-def test_the_bare_name_of_the_profile(cluster, sweep, tmp_path, monkeypatch):
-    """After `make slurm`, which links the profiles, Snakemake finds them by name."""
-    folder = tmp_path / "snakemake"
-    folder.mkdir()
-    for name in ("local", "gpu", "slurm"):
-        (folder / name).symlink_to(sweep.project.folder / "profiles" / name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    sweep.study(short=SHORT)
-    done = sweep.project.run("snakemake", "--profile", "slurm", "--dry-run")
-    assert "particles" in done.stdout
 
 
 def test_modules_side_by_side(sweep):

@@ -1,5 +1,6 @@
 """One Snakemake per results folder, one job per block."""
 
+import contextlib
 import errno
 import json
 import os
@@ -8,10 +9,9 @@ import sys
 
 import filelock
 import pytest
-import torch
 from conftest import PATIENCE, config
 
-from circlet import terminal
+from circlet import cli, terminal
 from circlet.errors import Interrupted
 from circlet.storage import locks, parquet
 from circlet.study import planning
@@ -33,20 +33,6 @@ def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
     held.release()
     locks.lock(tmp_path / "results").release()
     other.release()
-
-
-def test_a_lock_ends_with_its_process(tmp_path):
-    code = "import sys; from pathlib import Path; "
-    code += "from circlet.storage import locks; held = locks.lock(Path(sys.argv[1])); "
-    code += "print(flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        with pytest.raises(SystemExit, match=f"process {process.pid}"):
-            locks.lock(tmp_path)
-        process.kill()
-        process.wait()
-        locks.lock(tmp_path).release()
 
 
 def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch, capsys):
@@ -183,34 +169,18 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
     assert parquet.is_current(block)
 
 
-GPU = """
-import contextlib, sys, torch
-from circlet import cli
-from circlet.training import devices, job
-
-cpu = torch.device("cpu")  # before it is replaced
-torch.cuda.is_available = lambda: True
-torch.cuda.device_count = lambda: 1
-torch.cuda.device = lambda index: contextlib.nullcontext()
-torch.device = lambda *_: cpu
-cli.main(["run", "--device", "cuda", "--study", sys.argv[1]])
-"""
-
-
 def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(
-    block, monkeypatch, tmp_path
+    block, monkeypatch, capsys
 ):
-    """The first job frees its (fake) GPU and its block at the same moment."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with devices.free_gpu(()):
-        command = [sys.executable, "-c", GPU, block.study]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert process.stderr.readline().startswith("waiting for one of 1 GPUs")
+    @contextlib.contextmanager
+    def claim(*_):
+        """Get the GPU when another job has finished the block."""
         job.run_block(block, "cpu")
-    said = process.communicate(timeout=PATIENCE)[1]
+        yield "cpu"
+
+    monkeypatch.setattr(devices, "claim", claim)
+    cli.main(["run", "--device", "cuda", "--study", block.study])
+    said = capsys.readouterr().err
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
 
 

@@ -1,7 +1,5 @@
 """A misspelt declaration gives an error of one line that names the file."""
 
-import importlib
-
 import pytest
 from conftest import config_of, refused
 
@@ -62,18 +60,6 @@ def test_the_plan_says_it(mine, tmp_path, error_of):
     (tmp_path / "study.yaml").write_text(str(config_of(mine)))
     said = f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare TABLES\n"
     assert error_of("plan", "--configfile", tmp_path / "study.yaml") == said
-
-
-def test_columns_are_read_as_they_are_declared():
-    """Columns are read without an import; tables that compute theirs have none."""
-    modules = [m for c in registry.SHIPPED for m in c.modules("tables").values()]
-    read = {module: found for module in modules if (found := declarations.columns(module))}
-    assert len(read) > len(modules) / 2
-    for module, found in read.items():
-        own = importlib.import_module(module).COLUMNS
-        words = {"string": "string", "list": "array", "struct": "array"}
-        kinds = [words.get(str(field.type).partition("<")[0], "number") for field in own]
-        assert found == list(zip([field.name for field in own], kinds, strict=True))
 
 
 def test_declarations_may_have_types(mine):

@@ -83,7 +83,7 @@ def test_captions_say_what_of_which_runs():
         ({"heats": "e"}, "there is no kind of plot 'heats' (did you mean 'heat'?"),
         ({"heat": "e", "curves": "e"}, "must have one kind of plot"),
         ({"heat": "e", "shwo": "delay"}, "there is no option 'shwo' (did you mean 'show'?"),
-        ({"heat": "e", "facet": ["d", "d"]}, "['d', 'd'] lists a value twice"),
+        ({"heat": "e", "facet": ["d", "d"]}, "['d', 'd'] has non-unique elements"),
         ({"x": "p"}, "must have one kind of plot"),
         ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
         ({"heat": "e", "x": "d", "y": "d"}, "d is given two places"),

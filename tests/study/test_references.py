@@ -1,7 +1,5 @@
 """Names in the files of a user's collection that refer to nothing are refused by the plan."""
 
-import re
-
 import pytest
 from conftest import config, config_of, refused
 from test_registry import having, less
@@ -60,58 +58,18 @@ LOOKED_UP = {
     "a table of an outcome": (
         less("systems/drift.py", '"distances", "distance"', '"sizes"'),
         "outcomes: size: there is no table 'sizes'"),
-    "a column of an outcome": (
-        outcome('"mean", "distances", "distnce"'),
-        "outcomes: size: table mine.distances: there is no column 'distnce' (did you mean 'dist"),
-    "an outcome that is no column of runs": (
-        outcome('"mean"'), "outcomes: size: table runs: there is no column 'size'"),
-    "where an outcome is": (
-        outcome('"mean", "distances", "distance", {"rat": 1}'),
-        "table mine.distances: there is no column 'rat' (did you mean 'rate'?)"),
-    "a text for a number": (
-        outcome('"mean", "distances", "distance", {"rate": "x"}'), "'rate' never equals 'x'"),
-    "where without values": (
-        outcome('"mean", "distances", "distance", ("rate",)'), "where: ('rate',) must be a mapp"),
-    "a time without what is after": (
-        outcome('"time", "distances", "distance"'), "no column 'distance_after'"),
-    "an outcome in words": (
-        outcome('"mean", column="status"'), "column 'status' must be numbers or truth values"),
-    "an outcome of points": (
-        outcome('"mean", "outcome_summary", "estimate"'), "outcome_summary: has no row per run; "),
     "an outcome of another system": (
-        outcome('"count", "circle_counts", "n_circles"'), "circle_counts: has no runs of mine.d"),
+        outcome('"count", "circle_counts", "n_circles"'), "circle_counts has no runs of mine.dr"),
     "an outcome of a role": (
         outcome('"mean", "losses", "test_loss"'), "has only runs with a role; an "),
     "a share above one": (
         outcome('"share", "distances", "distance", threshold=3'), "threshold: 3 is greater than"),
-    "a parameter as a column": (
-        less("tables/distances.py", 'column("distance"', 'column("rate"'),
-        "COLUMNS: 'rate' is a column that circlet adds"),
-    "a column twice": (
-        less("tables/distances.py", "[RUN, SEED,", "[RUN, SEED, SEED,"), "'seed' is listed twice"),
-    "a column of all run lists": (
-        less("run_list.py", "COLUMNS = []", "from circlet.storage.schema import RUN\n"
-             "COLUMNS = [RUN]"), "run_list.py: COLUMNS: 'run_id' is a column that circlet adds"),
-    "a column of the explorer": (
-        less("systems/drift.py", "    logs=", '    run_columns={"sise": "size"},\n    logs='),
-        "SYSTEM: run_columns: there is no column 'sise'"),
-    "what the explorer colours": (
-        less("systems/drift.py", "    logs=", '    coloured_signals="kept",\n    logs='),
-        "SYSTEM: coloured_signals: there is no column 'kept'"),
-    "derived metrics of no step": (
-        less("tables/distances.py", "TABLES = ()",
-             'TABLES = ()\nDERIVED_METRICS = {"far": ("", "")}'),
-        "distances.py: COLUMNS, with DERIVED_METRICS: there is no column 'step'"),
     "a table of a plot": (
         having("plots/dots.py", '"""Dots."""\nTABLES = ("runz",)\nPLACES = ()\n\n\n'
                "def draw(study):\n    pass\n"), "dots.py: TABLES: there is no table 'runz' (did"),
     "a key of the config": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nCONFIG = ("milestone",)'),
         "CONFIG: there is no key 'milestone' (did you mean 'milestones'?)"),
-    "a column of a claim": (
-        having("claims.csv", ONE.replace("distance,1", "distanc,1")),
-        "far: table mine.distances: there is no column 'distanc' (did you mean 'distance'?)"),
-    "the interval of a claim": (having("claims.csv", ONE), "there is no column 'distance_low'"),
     "an outcome of another kind": (
         less("systems/drift.py", '"mean"', '"men"'),
         "outcomes: size: there is no kind 'men' (did you mean 'mean'?)"),
@@ -161,10 +119,10 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
     assert expected in refused(lambda: planning.plan(config_of(*folders)))
 
 
-def test_what_a_plan_knows_of_the_table_of_runs_is_there():
+def test_columns_of_the_table_of_runs_are_no_names_of_parameters():
     system = planning.plan(config()).known["particles"]
     columns = schema.names(schema.outcome([system]))
-    assert declarations.RUNS.keys() == {"seed", "commit", *columns}
+    assert {"seed", "commit", *columns} - system.metrics.keys() <= declarations.RESERVED
 
 
 def test_names_of_its_own_need_no_prefix_in_its_files(mine):
@@ -172,10 +130,6 @@ def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
     (mine / "collection.yaml").write_text(text)
     (mine / "claims.csv").write_text(ONE)
-    table = mine / "tables/distances.py"
-    names, columns = "COUNTS, RUN, estimate", '[RUN, *estimate("distance", ""), *COUNTS]'
-    text = re.sub(r"RUN, SEED, column", names, table.read_text(), count=1)
-    table.write_text(re.sub(r"COLUMNS = .*", f"COLUMNS = {columns}", text))
     study = planning.plan(config_of(mine))
     own = study.collections[-1]
     assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]

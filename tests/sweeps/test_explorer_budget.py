@@ -48,36 +48,31 @@ def test_the_end_of_a_run_is_its_last_step(tmp_path):
     assert "embedding" in names and "curves" not in names
 
 
+def affordable(costs, counts, budget):
+    """Return how many runs fit into a budget, for two points of one system and one of another."""
+    runs = pd.DataFrame({"point": np.repeat([0, 1, 2], counts), "other": True})
+    runs["place"] = runs["point"].map({0: 0, 1: 1, 2: 0})
+    fit = explorer_budget._affordable(runs, costs, budget)["point"]
+    return fit.value_counts().reindex([0, 1, 2], fill_value=0).tolist()
+
+
 def test_every_point_first_then_who_has_least():
-    ps = points(a=NETWORK, b=CIRCLES)
-    assert [p.system.name for p in ps] == ["constant_attention"] * 2 + ["embedding_mlp"]
     costs, counts = [1, 1, 10], [6, 6, 4]
-    assert explorer_budget.affordable(ps, costs, counts, 12) == [1, 1, 1]
-    assert explorer_budget.affordable(ps, costs, counts, 17) == [4, 3, 1]  # no room for another 10
-    assert explorer_budget.affordable(ps, costs, counts, 24) == [6, 6, 1]
-    assert explorer_budget.affordable(ps, costs, counts, 32) == [6, 6, 2]
-    assert explorer_budget.affordable(ps, costs, counts, 1000) == counts
+    assert affordable(costs, counts, 11) == [1, 0, 1]  # systems take turns
+    assert affordable(costs, counts, 12) == [1, 1, 1]
+    assert affordable(costs, counts, 17) == [4, 3, 1]  # no room for another 10
+    assert affordable(costs, counts, 24) == [6, 6, 1]
+    assert affordable(costs, counts, 32) == [6, 6, 2]
+    assert affordable(costs, counts, 1000) == counts
 
 
-def test_without_room_for_every_point_none_is_overspent():
-    ps = points(a=NETWORK, b=CIRCLES)
-    assert explorer_budget.affordable(ps, [1, 1, 10], [6, 6, 4], 5) == [3, 2, 0]
-    assert explorer_budget.affordable(ps, [9, 9, 9], [6, 6, 4], 5) == [0, 0, 0]
-    assert explorer_budget.affordable(ps, [1, 1, 1], [0, 0, 0], 5) == [0, 0, 0]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_no_budget_is_overspent_nor_left(seed):
-    stream = np.random.default_rng(seed)
-    ps = points(a=NETWORK, b=CIRCLES, c=experiment("particles"))
-    costs, counts = stream.integers(1, 30, 4).tolist(), stream.integers(0, 9, 4).tolist()
-    budget = int(stream.integers(1, 500))
-    runs = explorer_budget.affordable(ps, costs, counts, budget)
-    left = budget - sum(n * cost for n, cost in zip(runs, costs, strict=True))
-    assert left >= 0
-    assert all(n <= count for n, count in zip(runs, counts, strict=True))
-    lacking = [cost for n, cost, count in zip(runs, costs, counts, strict=True) if n < count]
-    assert all(cost > left for cost in lacking)
+def test_of_a_budget_less_than_a_run_is_left():
+    assert affordable([9, 0, 2], [6, 6, 4], 5) == [0, 0, 2]  # a zero: there is nothing to show
+    costs, counts = [3, 29, 13], [8, 5, 9]
+    for budget in range(30, 300, 7):
+        runs = affordable(costs, counts, budget)
+        left = budget - np.dot(runs, costs)
+        assert left >= 0 and (left < 29 or runs == counts)
 
 
 def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
@@ -100,7 +95,6 @@ def test_named_runs_of_all_points_come_before_others_of_any(monkeypatch):
     runs = rows([["grid"] * 6] * 2)
     runs["named"] = (runs["point"] == 0) & (runs["seed"] > 2)
     room = explorer_budget._training(ps[0])
-    monkeypatch.setattr(explorer_budget, "NAMED", 0.75)
     monkeypatch.setattr(explorer_budget, "TRAININGS", 4 * room)
     runs["shown"] = explorer_budget.choose(runs, ps)
     played = runs[runs["shown"] == "training"]
@@ -128,7 +122,6 @@ def test_runs_that_figures_show_can_be_played_where_others_cannot(finished, monk
     results = str(finished.folder / "results/smoke")
     study = planning.plan(reading.read(ROOT / "config/smoke.yaml") | {"results": results})
     monkeypatch.setattr(explorer_budget, "TRAININGS", 850_000)  # the study has 2 million
-    monkeypatch.setattr(explorer_budget, "NAMED", 1)
     shown = explorer_runs.table(study).set_index("run_id")["shown"]
     assert set(shown) == {"training", "end"}
     assert {shown[run] for run in drawn} == {"training"}

@@ -175,6 +175,24 @@ def test_an_outcome_with_several_rows_of_a_run_is_refused():
     assert outcomes._rows(replace(norm, where={"layer": 2}), rows)["value"].tolist() == [0.6]
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"column": "norms"}, "the table norms has no column norms"),
+        ({"where": {"layer": 1}}, "the table norms has no column layer"),
+        ({"kind": "time"}, "the table norms has no column norm_after"),
+        ({"column": "status"}, "the column status of the table norms must be numbers or truth val"),
+    ],
+)
+def test_an_outcome_names_columns_of_its_table(changes, said):
+    rows = pd.DataFrame({"run_id": ["a"], "norm": [0.5], "status": ["finished"]})
+    norm = replace(Outcome("norm", "norm", "mean", "norms"), **changes)
+    with pytest.raises(LogError, match=f"outcome norm: {said}"):
+        outcomes._rows(norm, rows)
+    with pytest.raises(LogError, match="has no column run_id"):
+        outcomes._rows(norm, rows.drop(columns="run_id"))
+
+
 def test_what_a_seed_decides_counts_once_at_a_point():
     runs = pd.DataFrame({"run_id": ["e/a/0", "e/a/1", "e/a/2", "e/b/0"], "embedding_seed": 7})
     runs.loc[2, "embedding_seed"] = 8

@@ -1,9 +1,8 @@
 """Needed seeds: the half-widths that they give, their cost, and the edited config."""
 
-from types import SimpleNamespace
+import math
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from conftest import config, experiment, make_tables, run_blocks
@@ -13,8 +12,6 @@ from circlet.analysis import stats
 from circlet.study import planning
 from circlet.sweeps import power
 from circlet.sweeps.commands import power as power_command
-from circlet.sweeps.tables import outcome_summary
-from circlet.systems.spec import Outcome
 
 TEXT = """# mine
 results: {results}
@@ -43,70 +40,38 @@ def file(text, tmp_path):
     return path
 
 
-def row(kind, values, unit=""):
-    runs = pd.DataFrame({"value": np.array(values, dtype=float), "after": np.nan})
-    return SimpleNamespace(**outcome_summary.row(Outcome("x", "x", kind, unit=unit), runs))
-
-
-def needed_for(*given):
-    needed, why = power.runs_needed(*given)
-    assert needed and not why
-    return needed
+def half(found):
+    return (found.high - found.low) / 2
 
 
 def test_needed_runs_give_the_half_width():
     """New samples of the proposed size have intervals about as narrow as requested."""
     stream = np.random.default_rng(0)
     values = stream.normal(3, 1, 400)
-    needed = needed_for(row("mean", values[:100]), 0.1)
-    assert needed == pytest.approx((1.96 * values[:100].std(ddof=1) / 0.1) ** 2, rel=0.02)
-    found = stats.mean(stream.normal(3, 1, needed))
-    assert (found.high - found.low) / 2 == pytest.approx(0.1, rel=0.2)
-    needed = needed_for(row("share", [0, 1] * 20), 0.05)
-    low, high = stats.share(needed // 2, needed)[1:3]
-    assert (high - low) / 2 == pytest.approx(0.05, rel=0.02)
-    assert needed_for(row("share", [0] * 10), 0.05) > 50  # the true share may be a tenth
-    equal = needed_for(row("mean", [1.0] * 10, "0..1"), 0.05)
-    assert 1 - 0.025 ** (1 / equal) <= 0.05 < 1 - 0.025 ** (1 / (equal - 1))
-    assert needed_for(row("count", [4.0] * 10), 0.2) == pytest.approx(400, rel=0.1)
-
-
-def time_row(after, by):
-    runs = pd.DataFrame({"after": np.array(after, dtype=float), "value": by})
-    return SimpleNamespace(**outcome_summary.row(Outcome("x", "x", "time", unit="steps"), runs))
+    needed, why = power.runs_needed(100, half(stats.mean(values[:100])), 0.1)
+    assert half(stats.mean(stream.normal(3, 1, needed))) == pytest.approx(0.1, rel=0.2) and not why
+    needed, _ = power.runs_needed(40, half(stats.share(20, 40)), 0.05)
+    assert half(stats.share(needed // 2, needed)) == pytest.approx(0.05, rel=0.1)
 
 
 @pytest.mark.parametrize(
-    ("row", "wanted", "said"),
+    ("half", "width", "said"),
     [
-        (row("count", [0.0] * 3), 0.0, "say how narrow it should be"),
-        (row("mean", [2.5] * 3), 0.1, "do not tell how runs spread"),
-        (row("mean", []), 0.1, "no run has it"),
-        (time_row([40] * 9, [50.0] * 9), 5.0, "log `curves` more often"),
-        (time_row([900] * 9, [np.nan] * 9), 20.0, "more steps, not more seeds"),
+        (math.inf, 0.1, "too few runs have it (more steps may help)"),
+        (0.5, 0.0, "say how narrow it should be"),
+        (0.5, 1e-300, "more than a million runs"),
     ],
 )
-def test_why_no_number_of_runs_would_do(row, wanted, said):
-    needed, why = power.runs_needed(row, wanted, 10.0)
+def test_why_no_number_of_runs_would_do(half, width, said):
+    needed, why = power.runs_needed(3, half, width)
     assert needed is None and said in why
-
-
-def test_more_runs_do_not_bring_logged_steps_nearer():
-    """More runs only narrow the rest of the interval."""
-    stream = np.random.default_rng(0)
-    by = np.ceil(stream.normal(500, 100, 40) / 10) * 10
-    steps = time_row(by - 10, by)
-    half = max(steps.high - steps.estimate, steps.estimate - steps.low)
-    assert needed_for(steps, half, 10.0) == 40
-    assert needed_for(steps, (half - 10) / 2 + 10, 10.0) == 160
-    assert needed_for(time_row([40] * 3, [50.0] * 3), 20.0, 10.0) == 6
 
 
 def test_the_command_says_what_would_do(file, capsys):
     given = ["power", "--configfile", str(file), "--half-width", "is_circle=0.2"]
     cli.main(given)
     said = capsys.readouterr().out
-    assert "is_circle" in said and "runs needed" in said and "more runs and 12 again" in said
+    assert "is_circle" in said and "runs needed" in said and "`plan` then says" in said
     assert "seeds: {count: 50}" in said  # the next multiple of a block
     config = yaml.safe_load(file.read_text())
     config["experiments"]["e"]["seeds"] = {"count": 50}
@@ -141,14 +106,12 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     summary = read(study, "outcome_summary")
     is_circle = summary["outcome"] == "is_circle"
     summary.loc[is_circle, "n_runs"] = 3
-    needed = needed_for(next(summary[is_circle].itertuples()), 0.3)
     tables = {"outcome_summary": summary}
     monkeypatch.setattr(
         power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
     )
-    monkeypatch.setattr(power, "_gaps", lambda _: {})
-    found = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
-    assert [need.needed for need in found] == [2 * needed] * 2
+    first, second = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
+    assert first.n == second.n == 3 and first.needed == math.ceil(6 * (first.half / 0.3) ** 2)
 
 
 ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
@@ -179,8 +142,9 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     study = planning.plan_file(path)
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
     found = power.wanted(study, [need])
-    assert found.seeds == {"e": seeds} and found.runs == runs
-    assert yaml.safe_load("\n".join(power_command._yaml(seeds))) == {"seeds": seeds}
+    assert found == {"e": seeds}
+    proposed = power_command.text([need], found).partition("costs.")[2]
+    assert yaml.safe_load(proposed) == {"experiments": {"e": {"seeds": seeds}}}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
     grown = planning.plan({"results": "r", "experiments": {"e": settings}})
     counts = [point.count for point in grown.points]
@@ -194,9 +158,8 @@ def test_seeds_of_single_points_are_more(tmp_path):
         power.Need((second,), "is_circle", 2, 0.5, 0.1, 7),
         power.Need((first,), "x", 2, 1, 1, 2),
     ]
-    found = power.wanted(study, needs)
-    assert found.seeds == {"e": {"count": 2, "more": [{"where": {"weight_decay": 1}, "count": 8}]}}
-    assert (found.runs, found.blocks) == (6, 3)
+    more = [{"where": {"weight_decay": 1}, "count": 8}]
+    assert power.wanted(study, needs) == {"e": {"count": 2, "more": more}}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.study import planning
 from circlet.systems import trees
-from circlet.training import autograd, cuda_graphs, job, run
+from circlet.training import autograd, job, run
 
 CPU = torch.device("cpu")
 NETWORKS = ROOT / "tests/networks"
@@ -105,34 +105,6 @@ def test_the_generator_of_torch_is_left_alone():
     assert torch.get_default_dtype() == torch.float32
 
 
-def test_frozen_parameters_and_buffers_stay():
-    own = point("regression", steps=10, optimizer="adamw")
-    assert (trained(own, [0, 1])["shift"] == 1).all()
-    data = autograd.equations(own.system).data(own.parameters, [own.seeds(0), own.seeds(1)],
-                                               torch.float64, CPU)  # fmt: skip
-    assert data.buffers.keys() == {"scale"}  # scale differs between runs
-
-
-def test_each_epoch_sees_every_example_once_in_its_own_order():
-    own = point("regression", optimizer="adamw")
-    equations, seeds = autograd.equations(own.system), [own.seeds(s) for s in range(2)]
-    data = equations.data(own.parameters, seeds, torch.float64, CPU)
-    assert own.steps_per_epoch == 3
-    epochs = []
-    for first in (1, 4):
-        parts = [
-            equations.batch(data, step).parts["train"]["y"] for step in range(first, first + 3)
-        ]
-        assert [part.shape for part in parts] == [(2, 8), (2, 8), (2, 4)]
-        epochs.append(torch.cat(parts, 1))
-    whole = data.parts["train"]["y"]
-    for epoch in epochs:
-        torch.testing.assert_close(epoch.sort(1).values, whole.sort(1).values, rtol=0, atol=0)
-    assert not torch.equal(*epochs)
-    again = equations.batch(data, 5).parts["train"]["y"]  # a batch follows from the step alone
-    assert torch.equal(again, epochs[1][:, 8:16])
-
-
 def test_metrics_are_those_that_it_declares(tmp_path):
     every = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"]
     for system, names in (("quadratic", every), ("regression", every[:2])):
@@ -142,23 +114,6 @@ def test_metrics_are_those_that_it_declares(tmp_path):
         assert list(curves.columns)[2:] == [name for name in every if name in runs] == names
         last = curves[curves["step"] == 20].set_index("seed")
         assert (runs.set_index("seed")[names] == last[names]).all(axis=None)
-
-
-@pytest.mark.parametrize("system", ["quadratic", "regression"])
-def test_steps_can_be_recorded_for_a_gpu(monkeypatch, system):
-    """A graph reads and writes fixed memory, to which batches are copied."""
-    own = point(system, steps=30, optimizer="adamw")
-    expected = trained(own, [0, 1])
-
-    def record(function):
-        return function  # runs the function at every replay
-
-    monkeypatch.setattr(
-        cuda_graphs, "graphed", lambda step, data, device: cuda_graphs.Graphed(step, data, record)
-    )
-    found = trained(own, [0, 1])
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(found[name], expected[name]) for name in found)
 
 
 @pytest.mark.parametrize("system", ["quadratic", "regression"])

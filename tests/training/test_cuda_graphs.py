@@ -1,11 +1,9 @@
 """CUDA graphs, replaced by a recorder that needs no GPU."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import ROOT, config
 
 from circlet.study import planning
 from circlet.training import cuda_graphs, run
@@ -40,7 +38,9 @@ def as_it_is(step, data):
 def trained(monkeypatch, system, steps, wrap, **parameters):
     """Return the weights of two runs after some steps; ``wrap`` replaces each step."""
     monkeypatch.setattr(cuda_graphs, "graphed", lambda step, data, device: wrap(step, data))
-    point = planning.plan(config(system=system, parameters=parameters, steps=steps)).points[0]
+    own = config(system=system, parameters=parameters, steps=steps)
+    networks = {"collections": [str(ROOT / "tests/networks")]}
+    point = planning.plan(own | networks).points[0]
     with torch.no_grad():
         *_, group = run.run_group(point, [0, 1], CPU)
     return group.stack.tensors[1, 1]
@@ -53,8 +53,10 @@ def trained(monkeypatch, system, steps, wrap, **parameters):
         ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 16}, 1),
         ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 24, "dropout": 0.2}, 2),
         ("sparse_transformer", {"n_train": 64, "n_test": 8, "batch_size": 64}, 1),
+        ("networks.quadratic", {}, 1),
+        ("networks.regression", {}, 2),
     ],
-    ids=["no batches", "batches", "uneven batches, dropout", "full batch"],
+    ids=["no batches", "batches", "uneven batches, dropout", "full batch", "own", "own batches"],
 )
 def test_replayed_steps_are_the_steps(monkeypatch, system, parameters, shapes):
     recorder = Recorded()
@@ -86,19 +88,3 @@ def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded(monkeypatch)
 def test_only_a_gpu_has_graphs():
     assert cuda_graphs.graphed(print, None, CPU) is print
     assert isinstance(cuda_graphs.graphed(print, None, torch.device("cuda")), cuda_graphs.Graphed)
-
-
-def test_batches_are_left_as_they_are():
-    """A graph reads fixed memory; batches of earlier steps must not be overwritten."""
-
-    @dataclasses.dataclass(frozen=True)
-    class Batch:
-        train: torch.Tensor
-
-    seen = []
-    graphed = cuda_graphs.Graphed(lambda batch: seen.append(batch.train.clone()), None, Recorded())
-    batches = [Batch(torch.full((2,), float(i))) for i in range(6)]
-    for batch in batches:
-        graphed(batch)
-    assert [float(batch.train[0]) for batch in batches] == list(range(6))
-    assert [float(values[0]) for values in seen] == list(range(6))

@@ -82,14 +82,6 @@ def test_jobs_that_share_gpus_take_free_ones_first(job, monkeypatch):
     assert {says(job()), says(job())} == {"cuda:0", "cuda:1"}
 
 
-def test_a_killed_job_gives_its_gpu_back(job):
-    first, second = job(), job()
-    held = {says(first): first, says(second): second}
-    held["cuda:0"].kill()
-    held["cuda:0"].wait()
-    assert says(job()) == "cuda:0"
-
-
 @pytest.fixture
 def two_gpus(tmp_path, monkeypatch):
     """Fake two GPUs."""
@@ -162,7 +154,6 @@ def test_a_gpu_is_worth_its_start_for_minutes_of_work():
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--profile", "profiles/local"], ["device=cpu", "device=cpu"]),
         (["--profile", "profiles/gpu"], ["device=cpu", "gpu=1, device=cuda"]),
         (["--profile", "profiles/gpu", "--resources", "gpu=0"], 2 * ["device=cpu"]),
     ],

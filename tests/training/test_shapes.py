@@ -27,8 +27,6 @@ def wrong(monkeypatch, name, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a: a | {"hidden.bias": a["hidden.bias"][:, 0]},
-         r"hidden.bias: found float64 \(32,\), expected floats \(32, 1\)"),
         (lambda a: a | {"hidden.weight": a["hidden.weight"].T},  # the same number of values
          r"hidden.weight: found float64 \(2, 32\), expected floats \(32, 2\)"),
         (lambda a: a | {"output.bias": np.zeros((17, 1), int)},
@@ -52,20 +50,14 @@ def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        # Shapes of one run, of one neuron, or of a single value, which copy_ would broadcast.
+        # Shapes of one run, or of one neuron in a part of an array, which copy_ would broadcast.
         (lambda g: g["hidden.bias"].copy_(torch.ones(32, 1)),
          r"hidden.bias: found torch.float32 \(32, 1\), expected floats \(3, 32, 1\)"),
         (lambda g: g["hidden.weight"][:, :4].copy_(torch.ones(3, 1, 2)),
          r"hidden.weight: found torch.float32 \(3, 1, 2\), expected floats \(3, 4, 2\)"),
-        (lambda g: g["embedding"].copy_(torch.tensor(0.0)),
-         r"embedding: found torch.float32 \(\), expected floats \(3, 17, 2\)"),
-        # Replaced arrays, which the optimiser never sees.
-        (lambda g: g.update(embedding=torch.ones(3, 2, 17)),
-         r"embedding: found torch.float32 \(3, 2, 17\), expected floats \(3, 17, 2\)"),
+        # A replaced array, which the optimiser never sees.
         (lambda g: g.update(embedding=torch.ones(3, 17, 2)),
          "embedding: must be written in place, not replaced"),
-        (lambda g: g.update(embeding=torch.ones(3, 17, 2)),
-         r"embeding: found torch.float32 \(3, 17, 2\), expected no such array"),
     ],
 )  # fmt: skip
 def test_gradients_must_have_the_shapes_of_the_weights(monkeypatch, change, message):
@@ -78,19 +70,11 @@ def test_gradients_must_have_the_shapes_of_the_weights(monkeypatch, change, mess
         finish()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda m: m | {"test_loss": m["test_loss"].mean()},
-         r"test_loss: found torch.float32 \(\), expected floats \(3,\)"),
-        (lambda m: m | {"test_loss": m["test_loss"][:, None]},
-         r"test_loss: found torch.float32 \(3, 1\), expected floats \(3,\)"),
-        (lambda m: m | {"train_loss": 0.5}, r"train_loss: found 0.5, expected floats \(3,\)"),
-        (lambda m: {"train_loss": m["train_loss"]},
-         r"test_loss: found None, expected floats \(3,\)"),
-    ],
-)  # fmt: skip
-def test_metrics_must_have_a_value_of_every_run(monkeypatch, change, message):
-    wrong(monkeypatch, "metrics", lambda function, *given: change(function(*given)))
-    with pytest.raises(CircletError, match=f"^constant_attention: metric {message}$"):
+def test_metrics_must_have_a_value_of_every_run(monkeypatch):
+    def metrics(function, *given):
+        return {name: values.mean() for name, values in function(*given).items()}
+
+    wrong(monkeypatch, "metrics", metrics)
+    said = r"metric train_loss: found torch.float32 \(\), expected floats \(3,\)"
+    with pytest.raises(CircletError, match=f"^constant_attention: {said}$"):
         finish()

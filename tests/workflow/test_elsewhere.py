@@ -4,10 +4,8 @@ import os
 import re
 import shlex
 import shutil
-import site
 import subprocess
 import sys
-import sysconfig
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -97,19 +95,6 @@ def wheel(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def python(wheel, tmp_path_factory):
-    """A Python that has the wheel and its dependencies, and does not see the clone."""
-    folder = tmp_path_factory.mktemp("python")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    # An editable install has a .pth file, which Python reads only in site directories.
-    known = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
-    [own] = folder.glob("lib/python*/site-packages")
-    (own / "dependencies.pth").write_text("\n".join(dict.fromkeys(known)))
-    zipfile.ZipFile(wheel).extractall(own)
-    return folder / "bin/python"
-
-
 def test_a_wheel_has_every_file_of_the_package(wheel):
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     kernels = {name for name in packed if name.endswith(".so")}
@@ -126,14 +111,15 @@ def needs(distribution, extras):
     return [r for r in asked if not r.marker or any(map(r.marker.evaluate, kinds))]
 
 
-@pytest.mark.slow
-def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
-    """Only what pip installs with it is available, by links to this installation."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    python = tmp_path / "venv/bin/python"
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """A Python with the wheel, and what pip installs with it, by links to this installation."""
+    folder = tmp_path_factory.mktemp("python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    python = folder / "bin/python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
-    [own] = (tmp_path / "venv").glob("lib/python*/site-packages")
+    [own] = folder.glob("lib/python*/site-packages")
     [circlet_itself] = metadata.distributions(name="circlet", path=[str(own)])
     todo, known = needs(circlet_itself, ()), set()
     while todo:
@@ -147,6 +133,11 @@ def test_a_wheel_makes_a_study_in_an_empty_environment(wheel, tmp_path):
                 if not (own / name).exists():
                     (own / name).symlink_to(found.locate_file(name))
     assert not (own / "pytest").exists()
+    return python
+
+
+@pytest.mark.slow
+def test_a_wheel_makes_a_study_in_an_empty_environment(python, tmp_path):
     swept = experiment(sweep={"weight_decay": [0, 1]})
     study = {"results": "out", "experiments": {"e": swept}, "reproduce": {"weight_magnitudes": "e"}}
     folder = Folder(tmp_path / "mine", HEAD, study, python)

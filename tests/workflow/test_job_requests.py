@@ -58,12 +58,13 @@ def test_the_minutes_of_a_group_stay_below_the_limit(blocks):
 
 
 def test_jobs_that_share_a_gpu_request_a_shard(blocks):
-    whole, shared = requests(gpu=4), requests(gpu=4, gpu_shares=2)
+    shared = requests(gpu=4, gpu_shares=2)
     long, short = blocks["long"], blocks["short"]
     assert (shared.whole_gpus(long), shared.shard(long)) == (None, "shard:1")
     assert (shared.whole_gpus(short), shared.shard(short)) == (None, None)
     whole = requests(gpu=4)
     assert (whole.whole_gpus(long), whole.shard(long)) == (1, None)
+    assert requests().whole_gpus(long) is None
 
 
 @pytest.fixture

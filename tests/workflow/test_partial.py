@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, experiment, flipped, make_tables, run_blocks
+from conftest import config, experiment, flipped, make_all, make_tables, run_blocks
 from test_workflow import STUDY
 
 from circlet import build, cli
@@ -38,8 +38,7 @@ def half_done(tmp_path):
 
 def test_it_has_the_runs_that_are_done_and_the_numbers_of_the_plan(half_done):
     study = partial(half_done)
-    for target in targets.ordered(study):
-        build.make(target)
+    make_all(study)
     table = pd.read_parquet(study.table("outcome_summary"))
     table = table[table["outcome"] == "is_circle"].set_index("point")
     assert table["n_runs"].to_dict() == {"p17_d2_wd0": 4, "p17_d2_wd1": 2}
@@ -69,8 +68,7 @@ def test_experiments_that_have_not_begun_are_left_out(half_done):
     study = partial(whole)
     assert list(study.config.experiments) == ["e"]
     assert study.reproduce == {"table1": "e"}
-    for target in targets.ordered(study):
-        build.make(target)
+    make_all(study)
     page = (whole.results / "partial/report.html").read_text()
     assert "Partial: 6 of 12 runs are done." in page
     assert "No run has finished in later." in page
@@ -218,7 +216,6 @@ def test_while_a_sweep_runs(half_done, tmp_path, monkeypatch, capsys):
     assert not [path for path in new if path.suffix in (".parquet", ".log")]
 
 
-def test_nothing_done_is_one_line(empty_project):
-    done = empty_project.run("circlet", "partial", check=False)
-    assert done.returncode == 1
-    assert done.stderr == "error: results: no run has finished yet\n"
+def test_nothing_done_is_one_line(tmp_path, error_of):
+    said = error_of("partial", "--study", json.dumps(config(tmp_path)))
+    assert said == f"error: {tmp_path}: no run has finished yet\n"

@@ -7,31 +7,6 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
-from circlet.analysis import stats
-from circlet.analysis.stats import Estimate
-
-
-def grouped_auc(x: np.ndarray, alive: np.ndarray, groups: np.ndarray, make: Callable) -> Estimate:
-    """Return the mean ROC AUC of groups, each scored by a classifier that has not seen the group.
-
-    Its interval lies between 0 and 1. Groups in which all or none survive have no AUC. Each row has
-    features x, (rows, features), the truth ``alive``, (rows,), bool, and an embedding ``groups``,
-    (rows,). ``make`` returns an unfitted classifier with a ``decision_function``.
-    """
-    folds = min(10, len(np.unique(groups)))
-    if folds < 2:
-        return Estimate()
-    aucs = []
-    for fitted, tested in GroupKFold(folds).split(x, alive, groups):
-        if len(np.unique(alive[fitted])) < 2:
-            continue
-        score = make().fit(x[fitted], alive[fitted]).decision_function(x[tested])
-        for group in np.unique(groups[tested]):
-            in_group = groups[tested] == group
-            if 0 < alive[tested][in_group].sum() < in_group.sum():
-                aucs.append(roc_auc_score(alive[tested][in_group], score[in_group]))
-    return stats.bounded_mean(aucs, 0, 1)
-
 
 def crossed_scores(
     x: np.ndarray,

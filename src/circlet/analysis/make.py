@@ -12,6 +12,7 @@ from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, provenance, schema
 from circlet.study.plan import Study
+from circlet.study.registry import path_of
 
 if TYPE_CHECKING:
     from circlet.study.targets import Target
@@ -40,10 +41,21 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
 def columns(module: ModuleType, study: Study) -> list[pa.Field]:
     """Return the columns of a module's table, with the keys of its runs or points.
 
-    A module whose columns depend on the study defines ``columns(study)``.
+    A module whose columns depend on the study defines ``columns(study)``. Raises LogError if two
+    columns have one name, or if there are none for its derived metrics.
     """
     declared = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
-    return schema.with_keys(declared, study.parameters)
+    fields = schema.with_keys(declared, study.parameters)
+    names, where = schema.names(fields), f"{path_of(module.__name__)}: COLUMNS"
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise LogError(
+            f"{where}: {twice[0]!r} is there twice; circlet adds keys and parameters of runs itself"
+        )
+    measured = getattr(module, "DERIVED_METRICS", ())
+    needed = ("run_id", "step", *measured) if measured else ()
+    if missing := [name for name in needed if name not in names]:
+        raise LogError(f"{where}: DERIVED_METRICS need a column {missing[0]!r}")
+    return fields
 
 
 def _frame(

@@ -13,8 +13,6 @@ from circlet.config import schema
 from circlet.config.model import Config
 from circlet.errors import ConfigError
 
-MAX_BYTES = 4_000_000  # of a file; the longest config of circlet has 12 000
-
 # The parser in C, where PyYAML has it, is ten times as fast.
 _Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
@@ -47,21 +45,12 @@ def read(path: str | Path) -> dict[str, Any]:
     """Read one config file.
 
     Folders of collections, relative to the file, become full paths; the names of installed ones
-    stay. Raises ConfigError if the file is missing, is not YAML, repeats a key, or is longer than
-    `MAX_BYTES`.
+    stay. Raises ConfigError if the file is missing, is not YAML, or repeats a key.
     """
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}") from error
-    if len(content) > MAX_BYTES:
-        raise ConfigError(
-            f"is longer than {MAX_BYTES} bytes; a config should not be: check that it is the right "
-            "file"
-        )
-    try:
-        text = content.decode("utf-8-sig")
     except ValueError as error:
         raise ConfigError(f"not YAML: {error}") from error
     config = parsed(text)

@@ -42,12 +42,10 @@ KNOWN = {  # by kind of module: allowed and required declarations, and required 
     "explorer.data": (("TABLES",), ("TABLES",), "data"),
 }
 PLACES = ("x", "y", "by", "facet")  # of swept parameters in a plot
-# Columns of the table ``runs``, beside keys and metrics, with their types.
-RUNS = dict.fromkeys(("status", "device", "dtype", "products", "commit"), "string") | dict.fromkeys(
-    ("seed", *(f"{purpose}_seed" for purpose in PURPOSES), "steps", "seconds"), "number"
-)
 RESERVED = {  # columns of logs and tables of runs
-    *RUNS, "step", "outcome", "shown", "system", "run_id", "point", "experiment",
+    "status", "device", "dtype", "products", "commit", "seed", "steps", "seconds",
+    *(f"{purpose}_seed" for purpose in PURPOSES),
+    "step", "outcome", "shown", "system", "run_id", "point", "experiment",
 }  # fmt: skip
 
 
@@ -151,59 +149,6 @@ def literals(module: str) -> dict[str, Any]:
             except (ValueError, TypeError):  # computed, or not hashable
                 constants.pop(target.id, None)
     return constants
-
-
-def columns(module: str) -> list[tuple[str, str]] | None:
-    """Return the columns that a table declares, with their types: string, array or number.
-
-    None if a function makes them, or if they are not written in the usual form.
-    """
-    if "columns" in defined(module):
-        return None
-    try:
-        return list(_columns(module, ast.Name("COLUMNS")))
-    except (LookupError, RecursionError):
-        return None
-
-
-# JSON types by type of Arrow; columns of other types are not checked.
-_TYPES = {"string": "string", "utf": "string", "large_string": "string", "list_": "array"} | (
-    {"struct": "array"} | dict.fromkeys(("int", "uint", "float", "bool_"), "number")
-)
-
-
-def _columns(module: str, node: ast.expr) -> Iterator[tuple[str, str]]:
-    match node:
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            for part in parts:
-                yield from _columns(module, part)
-        case ast.Starred(value=whole):
-            yield from _columns(module, whole)
-        case ast.Name(id=name):
-            yield from _columns(*_assigned(module, name))
-        case ast.Call(ast.Name("column"), [ast.Constant(str(name)), type, *_]):
-            arrow = ast.unparse(type).removeprefix("pa.").partition("(")[0]
-            yield name, _TYPES.get(arrow.rstrip("0123456789"), "")
-        case ast.Call(ast.Name("estimate"), [ast.Constant(str(name)), *_]):
-            yield from ((f"{name}{end}", "number") for end in ("", "_low", "_high", "_n"))
-        case ast.Call(ast.Name("interval")):
-            yield from ((name, "number") for name in ("estimate", "low", "high"))
-        case _:
-            raise LookupError
-
-
-def _assigned(module: str, name: str) -> tuple[str, ast.expr]:
-    """Return the only expression assigned to a name of a module, and the module that assigns it."""
-    values = [value for target, value in _assignments(module) if ast.unparse(target) == name]
-    if len(values) == 1 and isinstance(values[0], ast.expr):
-        return module, values[0]
-    for node in tree_of(module).body if not values else ():
-        if isinstance(node, ast.ImportFrom):
-            [(source, _)] = named(module, node)
-            for alias in node.names:
-                if name == (alias.asname or alias.name) and _is_module(source):
-                    return source, ast.Name(alias.name)
-    raise LookupError
 
 
 def _check_measures(path: Path, value: Any) -> None:

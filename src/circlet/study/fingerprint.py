@@ -25,21 +25,6 @@ SHOWN = (
 )
 AUTOGRAD = 1  # raised when circlet changes numbers of systems that declare no version
 
-_read: dict[Path, str] = {}  # text of each file when its fingerprint was taken
-_changed = False  # whether a file in `_read` has been edited since
-
-
-def edited() -> bool:
-    """Return whether a file was edited after its fingerprint was taken; if so, clear all caches.
-
-    It remains True from then on, because other fingerprints may date from before the edit.
-    """
-    global _changed
-    if any(_text(path) != text for path, text in list(_read.items())):
-        _changed = True
-        forget()
-    return _changed
-
 
 def forget() -> None:
     """Discard all cached modules, so that they are read again."""
@@ -55,7 +40,6 @@ def forget() -> None:
         own_code,
     ):
         function.cache_clear()
-    _read.clear()
 
 
 registry.WHEN_REPLACED.append(forget)
@@ -139,10 +123,9 @@ def _own(module: str) -> str:
     path, texts = path_of(module), list[str]()
     body = [node for node in tree_of(module).body if not _is_version(node)]
     _collect(ast.Module(body, []), texts)
-    _read[path] = text_of(module)
     names = literals(module).get("DATA", ())
     data = [file for name in names for file in sorted(path.parent.glob(name))]
-    return _hash([*texts, *map(_data, data)])
+    return _hash([*texts, *map(_text, data)])
 
 
 def _collect(node: ast.AST, texts: list[str]) -> None:
@@ -202,7 +185,6 @@ def _declared(module: str) -> str:
         if isinstance(node, ast.Call):
             node.keywords = [keyword for keyword in node.keywords if keyword.arg not in SHOWN]
     _collect(tree, texts)
-    _read[path_of(module)] = text_of(module)
     return _hash(texts)
 
 
@@ -225,11 +207,6 @@ def own_code(module: str, declared: str = "") -> str:
     return _hash([*(f"{name} {_own(name)}" for name in modules), declared])
 
 
-def _data(path: Path) -> str:
-    _read[path] = _text(path)
-    return _read[path]
-
-
 def _hash(parts: list[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -239,5 +216,5 @@ def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = 
     """Return the fingerprint of some modules with all that they import, of files, and of texts."""
     all_modules = frozenset().union(*map(closure, modules))
     return _hash(
-        [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_data, data), *texts]
+        [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_text, data), *texts]
     )

@@ -14,35 +14,25 @@ from circlet.config.experiment import INT32_MAX, Experiment
 from circlet.config.model import Config
 from circlet.config.schema import shown
 from circlet.errors import ConfigError
-from circlet.study import cost, measured, registry
+from circlet.study import cost, measured
 from circlet.study.interventions import is_list_of_values, list_interventions
-from circlet.study.points import FOLDERS, Point
+from circlet.study.points import Point
 from circlet.study.seeds import PURPOSES
 
 # Points of all experiments and parents; Snakemake and the pages list each of them.
 MAX_POINTS = 20_000
 # Each block is a job: Snakemake needs minutes and gigabytes for this many.
 MAX_BLOCKS = 100_000
-MAX_CHAIN = 20  # experiments that start from each other, one after the other
 LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
 
 
 def check_results(results: str) -> None:
-    """Raise ConfigError if the results folder is not valid, or may lie inside another study's."""
-    path, shown_path, full = Path(results), shown(results), os.path.realpath(results)
-    if path.name == ".." or full in (os.path.realpath("."), "/"):
+    """Raise ConfigError if the results folder is not a folder of its own."""
+    full = os.path.realpath(results)
+    if Path(results).name == ".." or full in (os.path.realpath("."), "/"):
         raise ConfigError(
-            f"results: {shown_path} must be a folder of its own, such as results/mine"
+            f"results: {shown(results)} must be a folder of its own, such as results/mine"
         )
-    # Commands of collections write to folders of their names.
-    folders = (*FOLDERS, *(name for c in registry.SHIPPED for name in c.modules("commands")))
-    for above, name in zip(path.parents, reversed(path.parts), strict=False):
-        # The start of an absolute path may not be the user's choice, so only real studies count.
-        if name in folders and (not path.is_absolute() or (above / "job_logs").is_dir()):
-            raise ConfigError(
-                f"results: {shown_path} may lie inside another study: every study makes the "
-                f"folders {', '.join(folders)} in its results; choose a path without {name!r}"
-            )
 
 
 def check_totals(config: Config) -> None:

@@ -1,7 +1,8 @@
 """Check of all names that a user's collection refers to, when a study is planned.
 
 An unknown name would silently leave out a table, a figure or a claim, or stop a study after hours.
-For the shipped collections the tests check all names.
+Only names of columns are checked later, by the jobs of the tables that have or read them. For the
+shipped collections the tests check all names.
 """
 
 import re
@@ -15,23 +16,10 @@ from circlet.config.experiment import Logs
 from circlet.config.model import Config
 from circlet.errors import ConfigError
 from circlet.study import fingerprint, interventions, registry
-from circlet.study.claims_file import WHERE, Claim, claims
-from circlet.study.declarations import (
-    PLACES,
-    columns,
-    declared,
-    defined,
-    in_order,
-    literals,
-)
+from circlet.study.claims_file import Claim, claims
+from circlet.study.declarations import PLACES, declared, defined, in_order, literals
 from circlet.study.declared_systems import Systems
-from circlet.study.own_systems import (
-    UNITS,
-    check_outcomes,
-    check_system,
-    columns_of,
-    look_up,
-)
+from circlet.study.own_systems import check_outcomes, check_system, look_up
 from circlet.study.registry import Collection, path_of
 
 
@@ -61,7 +49,6 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         _check_modules(collection)
         for module in collection.modules("tables").values():
             _check_table(module, systems, about)
-        _check_run_list(collection, systems, collections)
         for name in collection.modules("interventions"):
             _check_intervention(name)
         for system in collection.modules("systems"):
@@ -124,58 +111,13 @@ def _check_intervention(name: str) -> None:
 
 
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
-    """Check that a table's systems write its logs, and that its columns have free names and include
-    its derived metrics.
-    """
-    says, declared_columns = declared("tables", module), columns(module)
+    """Check that a table's systems write its logs."""
+    says = declared("tables", module)
     about = [roles[role].needs.system for role in says.get("ROLES", ())]
     known_systems = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
     if known_systems:
         logs = {kind for system in known_systems for kind in system.kinds}
         look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
-    if declared_columns is None:
-        return
-    where, names = f"{path_of(module)}: COLUMNS", [name for name, _ in declared_columns]
-    keys = {"experiment", "system"}.union(*(system.parameters for system in known_systems))
-    _check_once(where, names, keys if names[:1] in UNITS else set())
-    if measured := says.get("DERIVED_METRICS", ()):
-        look_up(f"{where}, with DERIVED_METRICS", "column", names, ("run_id", "step", *measured))
-
-
-def _check_run_list(
-    collection: Collection, systems: Systems, collections: Iterable[Collection]
-) -> None:
-    """Check that a run list's columns have free names, and its systems show existing columns."""
-    user_systems = [systems[name] for name in collection.modules("systems")]
-    modules = {c.name: f"{c.package}.run_list" for c in collections}
-    lists = {c: columns(module) for c, module in modules.items() if path_of(module).exists()}
-    names = {c: [name for name, _ in list_columns or ()] for c, list_columns in lists.items()}
-    keys = {"experiment", "system", "run_id", "seed", "outcome", "shown", "moments"}
-    added = keys.union(
-        *(system.parameters for system in user_systems), *(s.metrics for s in user_systems)
-    )
-    where = f"{path_of(modules[collection.name])}: COLUMNS"
-    _check_once(where, names.get(collection.name, []), added)
-    for system in user_systems if None not in lists.values() else ():
-        allowed = {
-            *system.metrics,
-            *(name for list_columns in names.values() for name in list_columns),
-        }
-        allowed |= {f"{name.removesuffix('_step')}_epoch" for name in allowed if "_step" in name}
-        where = f"{path_of(system.module)}: SYSTEM"
-        look_up(f"{where}: run_columns", "column", allowed, system.run_columns)
-        coloured = [system.coloured_signals] if system.coloured_signals else []
-        look_up(f"{where}: coloured_signals", "column", allowed, coloured)
-
-
-def _check_once(where: str, names: list[str], added: Names[str]) -> None:
-    for name in names:
-        if name in added:
-            raise ConfigError(
-                f"{where}: {name!r} is a column that circlet adds; choose another name"
-            )
-        if names.count(name) > 1:
-            raise ConfigError(f"{where}: {name!r} is listed twice")
 
 
 def _check_role(where: str, needs: Needs, systems: Systems, roles: Names[str]) -> None:
@@ -202,14 +144,6 @@ def _check_claim(
     if claim["figure"]:
         look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
     system = systems[roles[claim["role"]].needs.system]
-    if table_columns := columns_of(claim["table"], tables[claim["table"]], system):
-        keys = [
-            name.removeprefix(WHERE) for name in claim if name.startswith(WHERE) and claim[name]
-        ]
-        names = [claim[key] for key in ("column", "rival") if claim[key]]
-        estimates = [f"{name}{end}" for name in names for end in ("", "_low", "_high", "_n")]
-        needed = [*keys, *estimates, "n_runs", "n_planned"]
-        look_up(f"{where}: table {claim['table']}", "column", table_columns, needed)
     allowed = {*system.parameters, "steps", "epochs", "shared"}
     texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
     names = [re.split("[=>]", text)[0] for text in texts if text]

@@ -10,14 +10,8 @@ from typing import Any
 from circlet.config import schema
 from circlet.config.experiment import Logs
 from circlet.errors import ConfigError, did_you_mean
-from circlet.study import fingerprint, interventions, registry
-from circlet.study.declarations import (
-    RESERVED,
-    RUNS,
-    columns,
-    declared,
-    defined,
-)
+from circlet.study import fingerprint, registry
+from circlet.study.declarations import RESERVED, declared, defined
 from circlet.study.registry import explained, path_of
 from circlet.systems.spec import Metric, Outcome, Parameter, Rule, SystemSpec
 
@@ -32,7 +26,6 @@ KINDS = (
     "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
     "gradients, metrics; simulated: initial, data, step"
 )
-UNITS = ["run_id"], ["point"]  # first columns of tables to which circlet adds keys
 OPTIMIZERS = ("adamw", "adam", "sgd")
 MAX_LISTED = 8  # names in a message
 
@@ -112,21 +105,8 @@ def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
         )
 
 
-def columns_of(table: str, module: str, system: SystemSpec) -> dict[str, str]:
-    """Return the columns of a table for rows of a system, with types; empty if unknown."""
-    if table == "runs":
-        table_columns = {"run_id": "string"} | RUNS | dict.fromkeys(system.metrics, "number")
-    else:
-        table_columns = dict(columns(module) or ())
-    if [*table_columns][:1] not in UNITS:
-        return table_columns
-    acts = [interventions.columns(name) for name in interventions.INTERVENTIONS]
-    parameters = {k: v["type"] for schemas in (system.schemas, *acts) for k, v in schemas.items()}
-    return {"experiment": "string", "system": "string"} | parameters | table_columns
-
-
 def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
-    """Check that outcomes of a system have valid names and kinds, and name columns of tables."""
+    """Check that outcomes of a system have valid names and kinds, and name tables of its runs."""
     where = f"{path_of(system.module)}: SYSTEM: outcomes"
     seen = set()
     for outcome in system.outcomes:
@@ -146,11 +126,11 @@ def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
         threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
         schema.check(outcome.threshold, threshold, f"{where}: {outcome.name}: threshold")
         schema.check(outcome.where, {"type": "object"}, f"{where}: {outcome.name}: where")
-        _check_column(f"{where}: {outcome.name}", outcome, system, tables)
+        _check_rows(f"{where}: {outcome.name}", outcome, system, tables)
 
 
-def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
-    """Check that an outcome's table has a row for each run of the system, and its columns."""
+def _check_rows(where: str, outcome: Outcome, system: SystemSpec, tables: dict[str, str]) -> None:
+    """Check that an outcome's table has rows of all runs of the system."""
     needed = [outcome.table]
     for name in needed:  # grows during the loop
         says = declared("tables", tables[name])
@@ -160,23 +140,12 @@ def _check_column(where: str, outcome: Outcome, system: SystemSpec, tables: dict
                 "with SYSTEMS in place of ROLES"
             )
         needed += [other for other in says["TABLES"] if other in tables and other not in needed]
-    where = f"{where}: table {outcome.table}"
     about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
     if system.name not in about:
-        raise ConfigError(f"{where}: has no runs of {system.name}; add this name to its SYSTEMS")
-    column_types = columns_of(outcome.table, tables[outcome.table], system)
-    if not column_types:
-        return
-    if "run_id" not in column_types:
-        raise ConfigError(f"{where}: has no row per run; its first column must be RUN")
-    column = outcome.column or outcome.name
-    after = [f"{column}_after"] if outcome.kind == "time" else []
-    look_up(where, "column", column_types, [column, *after, *outcome.where])
-    if column_types[column] in ("string", "array"):
-        raise ConfigError(f"{where}: column {column!r} must be numbers or truth values")
-    for name, value in outcome.where.items():
-        if column_types[name] and isinstance(value, str) != (column_types[name] == "string"):
-            raise ConfigError(f"{where}: where: the column {name!r} never equals {value!r}")
+        raise ConfigError(
+            f"{where}: the table {outcome.table} has no runs of {system.name}; add this name to "
+            "its SYSTEMS"
+        )
 
 
 def _check_functions(system: SystemSpec) -> None:

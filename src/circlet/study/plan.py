@@ -21,7 +21,6 @@ from circlet.errors import ConfigError, unknown
 from circlet.study import declared_systems, derived_metrics, milestones, validation
 from circlet.study.blocks import Block
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
-from circlet.study.limits import MAX_CHAIN
 from circlet.study.points import Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
@@ -234,8 +233,6 @@ class Study:
                 raise ConfigError(f"{where}.interventions: {message}")
             if parent in (name, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
-            if len(above) >= MAX_CHAIN:
-                raise ConfigError(_too_many_in_a_row(where))
             self._add_points(made, parent, [*above, name])
         points: dict[str, Point] = {}
         starts: ParentIndex | None = None
@@ -245,8 +242,6 @@ class Study:
             if parents := validation.parents(point):
                 starts = starts or ParentIndex(made[parents[0]], point.intervenes("transfer"))
                 point = replace(point, parent=starts.find(where, point))
-                if point.depth > MAX_CHAIN:
-                    raise ConfigError(_too_many_in_a_row(where))
             if point.name in points:
                 raise ConfigError(f"{where}: {point.name} is listed twice")
             points[point.name] = point
@@ -269,12 +264,6 @@ class Study:
             point if name in there or not others else point.called(others)
             for name, point in points.items()
         ]
-
-
-def _too_many_in_a_row(where: str) -> str:
-    return (
-        f"{where}.interventions: more than {MAX_CHAIN} experiments start from each other in a row"
-    )
 
 
 def resolved(config: Config, systems: declared_systems.Systems) -> Config:

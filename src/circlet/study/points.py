@@ -28,9 +28,6 @@ from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
 from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
-# Folders in the results of a study. No other study may lie in one of them.
-FOLDERS = ("logs", "job_logs", "tables", "figures", "partial", "remote")
-
 
 def canonical(value: Any) -> str:
     """Return a parameter value as text in names: 0.30, .3 and 3e-1 are all "0.3"."""

@@ -45,7 +45,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from circlet.errors import ConfigError, LogError
+from circlet.errors import ConfigError
 from circlet.study import contributions, cost, fingerprint, plots, registry
 from circlet.study.declarations import declared, in_order, literals
 from circlet.study.plan import Study
@@ -88,18 +88,6 @@ class Target:
     def table_keys(self) -> dict[str, str]:
         """Keys that its tables must have: those given to the job, or else those of the plan."""
         return {t.name: self.study.keys.get(t.name) or t.key for t in self.tables}
-
-    def with_verified_keys(self) -> "Target":
-        """Return the target, its module imported, with a study that checks the keys of its tables.
-
-        Raises LogError if the code that makes it was edited since its fingerprint was taken.
-        """
-        if fingerprint.edited() and code_of(self.kind, self.module, self.study) != self.code:
-            raise LogError(
-                f"{self.name}: the code of circlet was edited after this job had started; rerun "
-                "the command"
-            )
-        return replace(self, study=replace(self.study, keys=self.table_keys))
 
     @property
     def is_small(self) -> bool:

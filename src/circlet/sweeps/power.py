@@ -1,29 +1,25 @@
 """Estimates of the seeds needed for each point and outcome, and for each undecided claim.
 
-From the spread of the runs so far, the number of runs is estimated for which the 95 % interval
-would have a given half-width. From six runs the estimate may be wrong by a factor of two.
+The half-width of a 95 % interval shrinks about as the square root of the number of runs grows. From
+six runs the estimate may be wrong by a factor of two; if all runs agree, it is too high. Intervals
+of times also include the distance of logged steps, which only a denser log makes smaller.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from msgspec import structs
-from scipy.special import stdtrit
 
 from circlet.analysis import claims, stats, verdicts
-from circlet.config.experiment import MoreSeeds
 from circlet.storage import parquet
-from circlet.study import cost
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.swept import Swept, swept, value
 from circlet.sweeps.tables import outcome_summary
 
 MOST = 1_000_000  # most runs to propose
-_FEWEST_TIMES = 6  # least number of runs that bound a median, see `stats.median_time`
 # Distance of a value from zero, in half-widths of its interval, at which four in five
 # repetitions of the study would exclude zero.
 _POWER = (stats.Z + 0.8416) / stats.Z
@@ -42,68 +38,21 @@ class Need:
     why: str = ""  # reason, if `needed` is None
 
 
-def _least(holds: Callable[[int], bool]) -> int | None:
-    """Return the smallest number of runs for which ``holds`` is true, if there is any."""
-    high = 2
-    while not holds(high):
-        if high == MOST:
-            return None
-        high = min(2 * high, MOST)
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
 def _half(estimate: float, low: float, high: float) -> float:
     """Return the longer half of an interval; infinite if it is unbounded."""
     longer = max(high - estimate, estimate - low)
     return math.inf if math.isnan(longer) else longer
 
 
-def runs_needed(row: Any, width: float, gap: float = 0.0) -> tuple[int | None, str]:
-    """Return the runs needed for a half-width in a row of ``outcome_summary``, or None and why.
-
-    ``gap``: for times, the number of steps between logged steps, below which more runs do not help.
-    """
-    center, spread, n = row.estimate, row.sd, int(row.n_runs)
-    if n == 0:
-        return None, "no run has it"
-    if row.kind == "time" and _few_get_there(row):
-        return None, "too few of the runs get there: more steps, not more seeds"
+def runs_needed(n: int, half: float, width: float) -> tuple[int | None, str]:
+    """Return how many runs give a half-width, if n give ``half``; None and the reason if none."""
+    if math.isinf(half):
+        return None, "too few runs have it (more steps may help), or their values are all equal"
     if not width > 0:
         return None, "all estimates are 0: say how narrow it should be with --half-width"
-    if row.kind == "time":
-        return _times_needed(row, width, gap)
-    if row.kind == "share":
-        # If none or all of few runs have it, the true share may still be in between.
-        share = (center * n + 2) / (n + 4)
-        needed = _least(lambda m: _half(*stats.share(round(share * m), m)[:3]) <= width)
-    elif spread > 0:
-        needed = _least(lambda m: float(stdtrit(m - 1, 0.975)) * spread / math.sqrt(m) <= width)
-    elif row.kind == "count":
-        needed = _least(lambda m: _half(*stats.mean_count([center] * m)[:3]) <= width)
-    elif math.isfinite((outcome := outcome_summary.described(row)).reach):
-        ends = outcome.bounds
-        needed = _least(lambda m: _half(*stats.bounded_mean([center] * m, *ends)[:3]) <= width)
-    else:
-        return None, "a single value, or equal ones, do not tell how runs spread"
-    return needed, "" if needed else "it needs more than a million runs"
-
-
-def _few_get_there(row: Any) -> bool:
-    return bool(pd.isna(row.estimate) or (row.n_runs >= _FEWEST_TIMES and pd.isna(row.high)))
-
-
-def _times_needed(row: Any, width: float, gap: float) -> tuple[int | None, str]:
-    """Return `runs_needed` of a time, whose median has an interval from six runs on."""
-    if width <= gap:
-        return None, "its steps are logged too rarely: log `curves` more often, or ask for less"
-    if row.n_runs < _FEWEST_TIMES:
-        return _FEWEST_TIMES, ""
-    beyond = max(_half(row.estimate, row.low, row.high) - gap, 0.0) / (width - gap)
-    return max(_FEWEST_TIMES, math.ceil(row.n_runs * beyond**2)), ""
+    if half * math.sqrt(n / MOST) > width:
+        return None, "it needs more than a million runs"
+    return math.ceil(n * (half / width) ** 2), ""
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
@@ -124,8 +73,7 @@ def of_outcomes(
 
     ``widths`` are half-widths by outcome, where they differ from `usual_half_width`.
     """
-    summary, gaps = parquet.read_table(study, "outcome_summary"), _gaps(study)
-    ended = _ended(study)
+    summary, ended = parquet.read_table(study, "outcome_summary"), _ended(study)
     points = {point.key: point for point in study.points}
     needs = []
     for (experiment, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
@@ -134,23 +82,11 @@ def of_outcomes(
         width = widths.get(name, usual_half_width(rows))
         for row in rows.itertuples():
             half = _half(row.estimate, row.low, row.high)
-            gap = gaps.get(f"{row.experiment}/{row.point}/{name}", 0.0)
-            needed, why = runs_needed(row, width, gap)
-            if needed:  # the same share of runs will lack a value, such as runs that diverge
-                needed = math.ceil(needed * ended[row.experiment, row.point] / row.n_runs)
-            if needed and needed > MOST:
-                needed, why = None, "it needs more than a million runs: most end without it"
+            # The same share of runs will lack a value, such as runs that diverge.
+            needed, why = runs_needed(ended.get((experiment, row.point), 0), half, width)
             point = points[row.experiment, row.point]
             needs.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return needs
-
-
-def _gaps(study: Study) -> dict[str, float]:
-    """Return the median distance of the logged steps between which times lie."""
-    outcomes = parquet.read_table(study, "outcomes")
-    where = outcomes["run_id"].str.rsplit("/", n=1).str[0] + "/" + outcomes["outcome"]
-    gaps = (outcomes["value"] - outcomes["after"]).groupby(where).median()
-    return gaps.dropna().to_dict()
 
 
 def _ended(study: Study) -> dict[tuple[str, str], int]:
@@ -235,31 +171,13 @@ def rounded(point: Point, needed: int) -> int:
     return -(-needed // size) * size
 
 
-def counts(needs: Iterable[Need]) -> dict[tuple[str, str], int]:
-    """Return the seeds that each point with too few needs, by the key of the point."""
-    seeds: dict[tuple[str, str], int] = {}
+def wanted(study: Study, needs: Iterable[Need]) -> dict[str, dict[str, Any]]:
+    """Return the key `seeds` of each experiment that needs more, for all points or for some."""
+    needed: dict[tuple[str, str], int] = {}
     for need in needs:
         for point in need.points:
             if need.needed and need.needed > point.count:
-                target = rounded(point, need.needed)
-                seeds[point.key] = max(seeds.get(point.key, 0), target)
-    return seeds
-
-
-@dataclass(frozen=True)
-class SeedPlan:
-    """Seeds that would meet all needs, and their cost."""
-
-    seeds: dict[str, dict[str, Any]]  # `seeds` of the experiments that need more
-    runs: int  # additional ones
-    again: int  # finished or planned runs that are made again, because their blocks grow
-    blocks: int
-    seconds: float  # of CPU time, expected
-
-
-def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
-    """Return the seeds that meet all needs, for all points or for some, and their cost."""
-    needed = counts(needs)
+                needed[point.key] = max(needed.get(point.key, 0), rounded(point, need.needed))
     seeds: dict[str, dict[str, Any]] = {}
     for name in {experiment: None for experiment, _ in needed}:
         points = study.experiment(name)
@@ -276,18 +194,7 @@ def wanted(study: Study, needs: Iterable[Need]) -> SeedPlan:
             if largest[str(where)] > least
         }
         seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
-    experiments = dict(study.config.experiments)
-    for name, grown in seeds.items():
-        some = [MoreSeeds(**one) for one in grown.get("more", ())]
-        larger_seeds = structs.replace(experiments[name].seeds, count=grown["count"], more=some)
-        experiments[name] = structs.replace(experiments[name], seeds=larger_seeds)
-    larger = structs.replace(study.config, experiments=experiments)
-    studies = (study, replace(study, config=larger))
-    old, new = ({block.key: block for block in one.blocks} for one in studies)
-    blocks = [block for key, block in new.items() if key not in old]
-    further = sum(block.count for block in new.values()) - sum(b.count for b in old.values())
-    again = sum(block.count for block in blocks) - further
-    return SeedPlan(seeds, further, again, len(blocks), sum(map(cost.cpu_seconds, blocks)))
+    return seeds
 
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from conftest import circle
 
-from circlet.analysis import classifiers
 from circlet.collections.ding import run_list, survivors
 from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.collections.ding.tables import (
@@ -80,9 +79,9 @@ def groups(n_groups=12, size=20, gap=2.0, seed=0):
 
 def test_auc_is_one_where_it_can_be_told_and_a_half_where_not():
     x, alive, group = groups(gap=50)
-    assert classifiers.grouped_auc(x, alive, group, survival_classifiers.machine).value == 1
+    assert survival_classifiers.held_out_auc(x, alive, group).value == 1
     x, alive, group = groups(gap=0, n_groups=60)
-    found = classifiers.grouped_auc(x, alive, group, survival_classifiers.machine)
+    found = survival_classifiers.held_out_auc(x, alive, group)
     assert abs(found.value - 0.5) < 0.08
     assert found.n >= 55
 
@@ -93,13 +92,13 @@ def test_auc_never_sees_the_group_that_it_scores():
     alive = np.tile([True, False], 200)
     group = np.repeat(np.arange(20), 20)
     one_hot = np.eye(20)[group] * np.where(alive, 1, -1)[:, None] * rng.choice([-1, 1], 20)
-    found = classifiers.grouped_auc(one_hot, alive, group, survival_classifiers.machine)
+    found = survival_classifiers.held_out_auc(one_hot, alive, group)
     assert abs(found.value - 0.5) < 0.35
 
 
 def test_one_embedding_has_no_held_out_score():
     x, alive, _ = groups()
-    assert classifiers.grouped_auc(x, alive, np.zeros(len(x)), survival_classifiers.machine).n == 0
+    assert survival_classifiers.held_out_auc(x, alive, np.zeros(len(x))).n == 0
 
 
 def test_always_dead_is_as_good_as_the_share_of_the_dead():

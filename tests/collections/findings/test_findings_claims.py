@@ -2,7 +2,7 @@ import math
 
 import pandas as pd
 import pytest
-from conftest import ROOT, config
+from conftest import ROOT
 
 from circlet.analysis import claims, verdicts
 from circlet.analysis.stats import Estimate
@@ -186,10 +186,3 @@ def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
 def test_no_claim_counts_as_a_test_of_a_paper():
     assert set(OURS["tally"]) == {"beyond"}
     assert claims.answer(OURS.assign(verdict=verdicts.REPRODUCED)) == ""
-
-
-def test_studies_that_ask_nothing_of_the_findings_have_none_of_their_claims():
-    """The collection has no system, so it belongs to every study."""
-    read = claims.read(planning.plan(config() | {"reproduce": {"table1": "e"}}))
-    assert "musat" in set(read["collection"])
-    assert "findings" not in set(read["collection"])

@@ -95,7 +95,7 @@ def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
 
 
 def test_sets_that_are_told_exactly():
-    x, alive, of, embedding, network, _ = crossed()
+    x, alive, of, embedding, network, _ = crossed(4, 3)
     sure = np.where(alive, 5.0, -5.0)[:, None]
     found = classifiers.crossed_scores(sure, alive, of, embedding, network, forecast.regression)
     assert (found["exact"] == 1).all() and (found["jaccard"] == 1).all()

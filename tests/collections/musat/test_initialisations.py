@@ -61,8 +61,3 @@ def test_angles_of_counts_have_one_variance():
     for share in (0.05, 0.2, 0.5):
         found = stats.angle(stream.binomial(100, share, 4000), 100)
         assert found.var() == pytest.approx(1 / 100.5, rel=0.15)
-
-
-def test_holm_by_hand():
-    assert initialisations.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert initialisations.holm([0.5, 0.6]) == pytest.approx([1.0, 1.0])

@@ -50,10 +50,8 @@ def test_planted_heads_are_found(name):
     assert found.legal.all()
     assert clusters.is_head(found).all()
     assert heads.kind(found.integers[0].numpy(), 5) == name
-    assert found.r2[0] > 0.97
     sums = of.tokens @ np.array(HEADS[name])
     assert found.n_clusters[0] == len(np.unique(sums))
-    assert clusters.nearest(xi[0], found.classes[0])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -109,9 +107,8 @@ def test_the_hand_made_head_is_a_head():
     assert found.integers[0].tolist() == HEADS["uniform"]
     for classes in of.classes.values():
         assert clusters.variance_ratio(xi, torch.as_tensor(classes)[None])[0] < 1e-6
-    shares = heads.attention({n: a.float() for n, a in network.items()}, of, 2, 5)
-    assert shares["distractor_attention"][0] == pytest.approx(1.01e-6, rel=0.01)
-    assert shares["distractor_sensitivity"][0] < 1e-4
+    attention = heads.distractor_attention({n: a.float() for n, a in network.items()}, of, 2, 5)
+    assert attention[0] == pytest.approx(1.01e-6, rel=0.01)
 
 
 def test_the_idealised_circuit_is_right_on_every_sequence():
@@ -149,12 +146,6 @@ def test_probes_stand_for_the_input_space(p, length, k, n, prefixes):
         assert len(of.tokens) == n
         assert of.classes["suffix"].max() + 1 == prefixes
     assert set(of.classes["sum"]) <= set(range(k * (p - 1) + 1))
-
-
-def test_separation_of_two_clusters():
-    x = torch.tensor([[0.0, 1.0, 10.0, 11.0], [0, 0, 0, 0]], dtype=torch.float64)
-    purity, separation = clusters.nearest(x, torch.tensor([0, 0, 1, 1]))
-    assert (purity, separation) == (1, 10)  # centroids 0.5 and 10.5, radius 0.5
 
 
 def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
@@ -233,7 +224,7 @@ def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
 
 
 def test_the_table_of_heads(tmp_path):
-    """The row of a run that solves a short task has its head, its phases and its overlap."""
+    """The row of a run that solves a short task has its head and its phases."""
     data = {"length": 3, "k": 2, "n_train": 64, "n_test": 32, "batch_size": 16}
     study = ran(
         tmp_path,
@@ -247,12 +238,10 @@ def test_the_table_of_heads(tmp_path):
     block = next(study.blocks)
     table = table_of(heads, study)
     assert list(table["seed"]) == [0, 1, 2, 3]
-    assert set(table["test_overlap"]) == {1.0}  # all 8 sequences are in 64
     solved = table[table["success"]]
     assert len(solved)
     assert solved["head_present"].any()  # not always all: outcomes depend on rounding
     assert (solved["fit_step"] <= block.point.steps).all()
-    assert (solved["sharpness"].notna()).all()
     runs = parquet.read_log(block, "runs")
     np.testing.assert_allclose(table["test_accuracy"], runs["test_accuracy"])
 
@@ -277,7 +266,7 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
     study = ran(tmp_path, system="sparse_transformer", **settings)
     table = table_of(heads, study)
     assert list(table["seed"]) == [0, 2]
-    assert table[["rho_suffix", "sharpness", "distractor_attention"]].notna().all(axis=None)
+    assert table[["rho_suffix", "distractor_attention"]].notna().all(axis=None)
 
 
 def test_distractors_that_are_attended_to_blur_the_head():
@@ -290,6 +279,4 @@ def test_distractors_that_are_attended_to_blur_the_head():
     found = clusters.signature(clusters.embed(weights, of, 2), of.tokens, 2, 5)
     assert found.integers[0].tolist() == [1] * 7 + [0] * 5
     assert not found.legal[0]
-    measured = heads.attention(weights, of, 2, 5)
-    assert measured["distractor_attention"][0] == pytest.approx(2 / 7, rel=1e-3)
-    assert measured["distractor_sensitivity"][0] == pytest.approx(2 / 7, rel=1e-3)
+    assert heads.distractor_attention(weights, of, 2, 5)[0] == pytest.approx(2 / 7, rel=1e-3)

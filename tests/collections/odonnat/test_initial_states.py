@@ -103,7 +103,7 @@ def test_measures_are_those_of_heads(code):
     rho, attention = measures(*arrays)
     expected = clusters.variance_ratio(clusters.embed(weights, of, P), prefixes)
     np.testing.assert_allclose(rho, expected, rtol=1e-4)
-    expected = heads.attention(weights, of, P, K)["distractor_attention"]
+    expected = heads.distractor_attention(weights, of, P, K)
     np.testing.assert_allclose(attention, expected, rtol=1e-4)
 
 

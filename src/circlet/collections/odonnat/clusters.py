@@ -92,8 +92,6 @@ class Signature(NamedTuple):
     legal: Tensor  # (networks,): whether the label follows from the sum of w_t x_t
     rho: Tensor  # (networks,): variance ratio of the classes sum of w_t x_t
     n_clusters: Tensor  # (networks,): how many values that sum takes
-    r2: Tensor  # (networks,): share of the variance that is linear in the tokens
-    classes: Tensor  # (networks, sequences): the class of each sequence, from 0
 
 
 def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
@@ -107,8 +105,6 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
     """
     x = torch.as_tensor(np.insert(tokens, 0, 1, axis=1), dtype=xi.dtype)  # (sequences, 1 + length)
     coefficients = xi @ torch.linalg.pinv(x).T  # (networks, d, 1 + length)
-    residuals = xi - coefficients @ x.T
-    total = (xi - xi.mean(2, keepdim=True)).square().sum((1, 2))
     slopes = coefficients[..., 1:]
     direction = torch.linalg.eigh(slopes @ slopes.mT).eigenvectors[..., -1:]  # largest eigenvalue
     along = (direction.mT @ slopes)[:, 0]  # (networks, length)
@@ -129,8 +125,6 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
         legal=legal,
         rho=variance_ratio(xi, classes),
         n_clusters=(sizes[:, 0] > 0).sum(1),
-        r2=1 - residuals.square().sum((1, 2)) / total,
-        classes=classes,
     )
 
 
@@ -138,25 +132,6 @@ def is_head(signatures: Signature, rho: float = HEAD, most: int | None = None) -
     """Whether a clustering head is present: a legal signature whose clusters are tight."""
     present = signatures.legal & (signatures.rho < rho)
     return present if most is None else present & (signatures.n_clusters <= most)
-
-
-def nearest(xi: Tensor, classes: Tensor) -> tuple[float, float]:
-    """Purity and separation of the clusters of one network, xi (d, sequences), classes (sequences).
-
-    Purity: share of sequences whose nearest centroid is that of their class. Separation: the
-    smallest distance between two centroids, divided by twice the largest distance from a centroid
-    to a sequence of its class.
-    """
-    sums, sizes = grouped(xi[None], classes[None])
-    filled = sizes[0, 0] > 0
-    centroids = (sums[0] / sizes[0])[:, filled].T  # (clusters, d)
-    cluster_index = (filled.cumsum(0) - 1)[classes]
-    distances = torch.cdist(xi.T, centroids)
-    purity = (distances.argmin(1) == cluster_index).double().mean()
-    radius = distances.gather(1, cluster_index[:, None]).max()
-    gaps = torch.pdist(centroids)
-    separation = gaps.min() / (2 * radius) if len(gaps) else torch.tensor(torch.nan)
-    return purity.item(), separation.item()
 
 
 def embed(weights: dict[str, Tensor], of: Probes, p: int) -> Tensor:

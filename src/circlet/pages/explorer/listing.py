@@ -165,9 +165,9 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
         f"This page lists {len(shown)} of {n_runs} runs and shows the final state of {ends}. You "
         f"can replay the training of {trainings}, in at most {most} steps per log (fewer for large "
         "networks), including those nearest to notable events. If space allows, every setting has "
-        "at least one replay; the rest is divided evenly among systems and settings. Runs in "
-        "figures and the best of each setting come first, then the first seed with each outcome, "
-        "then the second, and so on."
+        "at least one replay; the rest is divided evenly among settings. Runs in figures and the "
+        "best of each setting come first, then the first seed with each outcome, then the second, "
+        "and so on."
     )
 
 

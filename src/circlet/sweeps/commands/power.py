@@ -3,11 +3,12 @@
 import argparse
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import yaml
+
 from circlet import terminal
-from circlet.config import schema
 from circlet.errors import ConfigError, unknown
 from circlet.lazy_import import load
 from circlet.study import plots, targets
@@ -55,8 +56,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     needs = power.of_outcomes(study, widths, asked)
     if has_claims and not arguments.outcomes:
         needs += power.of_claims(study)
-    proposed = power.wanted(study, needs)
-    print(text(needs, proposed))
+    print(text(needs, power.wanted(study, needs)))
     if not chosen:
         claims = " and the claims" if has_claims else ""
         print(f"\nThese are the outcomes that figures show{claims}; --outcomes names others.")
@@ -73,10 +73,10 @@ def _half_width(text: str) -> tuple[str, float]:
     raise ConfigError(f"--half-width: {text}: must be as n_circles=0.2")
 
 
-def text(needs: Iterable[Any], proposed: Any) -> str:
-    """Return the intervals that are too wide, the seeds needed, their cost, and lines of YAML.
+def text(needs: Iterable[Any], seeds: Mapping[str, Any]) -> str:
+    """Return the intervals that are too wide, the runs needed, and lines of YAML.
 
-    ``needs`` and the plan ``proposed`` come from `circlet.sweeps.power`.
+    ``needs`` and ``seeds``, by experiment, come from `circlet.sweeps.power`.
     """
     at_points = [need for need in needs if need.points]
     short = [need for need in at_points if need.needed and need.needed > need.points[0].count]
@@ -112,23 +112,8 @@ def text(needs: Iterable[Any], proposed: Any) -> str:
         lines.append(
             f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."
         )
-    if proposed.seeds:
-        again = f" and {proposed.again} again (their blocks grow)" if proposed.again else ""
-        cost = f"{proposed.runs} more runs{again} in {proposed.blocks} blocks"
-        time = f"~{terminal.duration(proposed.seconds)} of CPU time"
-        lines += ["", f"To get all of these: {cost}, {time}.", "", "experiments:"]
-        for name, seeds in proposed.seeds.items():
-            lines += [f"  {name}:", *_yaml(seeds)]
+    if seeds:
+        edit = {"experiments": {name: {"seeds": more} for name, more in seeds.items()}}
+        lines += ["", "To get all of these, edit the config; `plan` then says what it costs.", ""]
+        lines.append(yaml.safe_dump(edit, default_flow_style=None, sort_keys=False).rstrip())
     return "\n".join(lines)
-
-
-def _yaml(seeds: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of the key `seeds` of an experiment."""
-    if "more" not in seeds:
-        yield f"    seeds: {{count: {seeds['count']}}}"
-        return
-    yield "    seeds:"
-    yield f"      count: {seeds['count']}"
-    yield "      more:"
-    for entry in seeds["more"]:
-        yield f"        - {schema.flow(entry)}"

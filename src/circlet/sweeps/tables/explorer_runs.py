@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column, metrics, names
 from circlet.study import contributions
 from circlet.study.plan import Study
+from circlet.study.registry import path_of
 from circlet.sweeps import explorer_budget
 
 TABLES = ("runs",)
@@ -35,12 +37,20 @@ COLUMNS = [
 
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns of all runs, metrics of the systems, and columns of their collections."""
-    lists = (load(name) for name in contributions.contributed(study, "run_list.py"))
+    lists = (load(name).COLUMNS for name in contributions.contributed(study, "run_list.py"))
     measured = metrics(study.known[name] for name in study.systems)
-    by_name = {
-        field.name: field for module in lists for field in module.COLUMNS
-    }  # collections may share one
-    return [*COLUMNS, *measured, *by_name.values()]
+    by_name = {field.name: field for fields in (COLUMNS, measured, *lists) for field in fields}
+    return [*by_name.values()]  # collections may share one
+
+
+def _check_shown(study: Study, shown: set[str]) -> None:
+    """Raise ConfigError if a system shows or colours a column that is not among ``shown``."""
+    shown |= {f"{name.removesuffix('_step')}_epoch" for name in shown if name.endswith("_step")}
+    for system in (study.known[name] for name in study.systems):
+        for name in (*system.run_columns, *filter(None, [system.coloured_signals])):
+            if name not in shown:
+                where = f"{path_of(system.module)}: SYSTEM"
+                raise ConfigError(f"{where}: the list of runs has no column {name!r}")
 
 
 def _best(runs: pd.DataFrame) -> pd.Series:
@@ -56,6 +66,8 @@ def table(study: Study) -> pd.DataFrame:
     runs = parquet.read_table(study, "runs")
     parts = [load(name).runs(study) for name in contributions.contributed(study, "run_list.py")]
     outcomes = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
+    if taken := [*outcomes.columns.intersection(runs.columns)]:
+        raise ConfigError(f"run_list.py: the table runs has a column {taken[0]!r}; rename yours")
     frame = runs.join(outcomes, on="run_id")
     words = frame["status"].str.replace("_", " ")
     has_outcome = (frame["status"] == "finished") & frame["outcome"].notna()
@@ -67,6 +79,7 @@ def table(study: Study) -> pd.DataFrame:
     frame["named"] = named.eq(True) | _best(frame)  # null for runs of other collections
     frame["shown"] = explorer_budget.choose(frame, study.points)
     fields = columns(study)
+    _check_shown(study, {field.name for field in fields})
     frame = frame.reindex(columns=names(fields))
     for field in fields:
         if pa.types.is_list(field.type):  # NaN is not a list

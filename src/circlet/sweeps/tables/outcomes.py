@@ -40,8 +40,8 @@ def _ends(table: pd.DataFrame) -> pd.DataFrame:
 def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of an outcome, from those of its table."""
     column = outcome.column or outcome.name
-    needed = [column, *outcome.where, *([f"{column}_after"] if outcome.kind == "time" else [])]
-    if missing := [name for name in needed if name not in table]:
+    after = [f"{column}_after"] if outcome.kind == "time" else []
+    if missing := [n for n in ("run_id", column, *after, *outcome.where) if n not in table]:
         raise LogError(
             f"outcome {outcome.name}: the table {outcome.table} has no column {missing[0]}"
         )
@@ -52,13 +52,18 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
             f"outcome {outcome.name}: the table {outcome.table} has several rows of {twice[0]}; "
             "give `where`, with what the columns of one of them have"
         )
-    values = table[column].astype("Float64").astype(float)
-    after = (
-        table[f"{column}_after"].astype("Float64").astype(float)
-        if outcome.kind == "time"
-        else np.nan
+    try:
+        numbers = table[[column, *after]].astype("Float64").astype(float)
+    except (TypeError, ValueError):
+        raise LogError(
+            f"outcome {outcome.name}: the column {column} of the table {outcome.table} must be "
+            "numbers or truth values"
+        ) from None
+    rows = table[["run_id"]].assign(
+        outcome=outcome.name,
+        value=numbers[column],
+        after=numbers[after[0]] if after else np.nan,
     )
-    rows = table[["run_id"]].assign(outcome=outcome.name, value=values, after=after)
     return rows[rows[["value", "after"]].notna().any(axis=1)]
 
 

@@ -66,14 +66,9 @@ def errors(runs: pd.DataFrame) -> pd.Series:
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per network."""
     every = parquet.read_table(study, "delay_runs")
-    for role in OPTIONAL_ROLES:
-        for keys, runs, planned in settings.by(study, role, every, []):
-            yield {
-                "experiment": study.reproduce[role],
-                **keys,
-                **stats.mean(runs["kappa"].groupby(runs["seed"]).mean()).columns("kappa"),
-                **largest_ratio(runs).columns("kappa_ratio"),
-                **stats.mean(errors(runs).groupby(runs["seed"]).mean()).columns("error"),
-                "n_runs": len(runs),
-                "n_planned": planned,
-            }
+    for row, runs in settings.by(study, OPTIONAL_ROLES, every, []):
+        yield row | {
+            **stats.mean(runs["kappa"].groupby(runs["seed"]).mean()).columns("kappa"),
+            **largest_ratio(runs).columns("kappa_ratio"),
+            **stats.mean(errors(runs).groupby(runs["seed"]).mean()).columns("error"),
+        }

@@ -36,27 +36,23 @@ _OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, parameter with three or more values, setting and time."""
-    runs = parquet.read_table(study, "milestones")
+    every = parquet.read_table(study, "milestones")
     for role in OPTIONAL_ROLES:
         for x, other in _OTHER.items():
-            for keys, rows, planned in settings.by(study, role, runs, ["p", other]):
-                if rows[x].nunique() < 3:
+            for row, runs in settings.by(study, [role], every, ["p", other]):
+                if runs[x].nunique() < 3:
                     continue
                 for time in settings.TIMES:
-                    times = survival.known(settings.times(rows, time, x))
+                    times = survival.known(settings.times(runs, time, x))
                     found = survival.exponent(times)
                     is_known = survival.is_enough(times)
                     level = survival.fit("power", times).parameters[0] if is_known else math.nan
-                    yield {
-                        "experiment": study.reproduce[role],
+                    yield row | {
                         "by": x,
                         "time": time,
                         x: None,
-                        **keys,
                         **found.columns("exponent"),
                         "constant": math.exp(level),
-                        "n_values": rows[x].nunique(),
+                        "n_values": runs[x].nunique(),
                         "n_grokked": int(times["by"].notna().sum()),
-                        "n_runs": len(rows),
-                        "n_planned": planned,
                     }

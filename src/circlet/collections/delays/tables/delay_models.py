@@ -36,24 +36,19 @@ _FEWEST = 4  # weight decays
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus, learning rate, time and law."""
-    runs = parquet.read_table(study, "milestones")
-    for role in OPTIONAL_ROLES:
-        for keys, rows, planned in settings.by(study, role, runs, ["p", "learning_rate"]):
-            for time in settings.TIMES:
-                times = survival.known(settings.times(rows, time, "weight_decay"))
-                if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:
-                    continue
-                scores = {m: survival.left_out(m, times) for m in survival.MODELS}
-                for model, score in scores.items():
-                    gain = score - scores["power"]
-                    over_seeds = [x.groupby(times["seed"]).mean() for x in (score, gain)]
-                    yield {
-                        "experiment": study.reproduce[role],
-                        "time": time,
-                        "model": model,
-                        **keys,
-                        **stats.mean(over_seeds[0]).columns("score"),
-                        **stats.mean(over_seeds[1]).columns("gain"),
-                        "n_runs": len(rows),
-                        "n_planned": planned,
-                    }
+    every = parquet.read_table(study, "milestones")
+    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "learning_rate"]):
+        for time in settings.TIMES:
+            times = survival.known(settings.times(runs, time, "weight_decay"))
+            if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:
+                continue
+            scores = {m: survival.left_out(m, times) for m in survival.MODELS}
+            for model, score in scores.items():
+                gain = score - scores["power"]
+                over_seeds = [x.groupby(times["seed"]).mean() for x in (score, gain)]
+                yield row | {
+                    "time": time,
+                    "model": model,
+                    **stats.mean(over_seeds[0]).columns("score"),
+                    **stats.mean(over_seeds[1]).columns("gain"),
+                }

@@ -73,17 +73,12 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and step of the fork."""
     every = parquet.read_table(study, "milestones")
-    for role in OPTIONAL_ROLES:
-        for keys, rows, planned in settings.by(study, role, every, ["p", "change_step"]):
-            times = remaining(rows)
-            of_means, of_runs = r2s(times)
-            yield {
-                "experiment": study.reproduce[role],
-                **keys,
-                **survival.exponent(times).columns("exponent"),
-                **of_means.columns("r2_means"),
-                **of_runs.columns("r2_runs"),
-                "n_grokked": int(times["by"].notna().sum()),
-                "n_runs": len(rows),
-                "n_planned": planned,
-            }
+    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "change_step"]):
+        times = remaining(runs)
+        of_means, of_runs = r2s(times)
+        yield row | {
+            **survival.exponent(times).columns("exponent"),
+            **of_means.columns("r2_means"),
+            **of_runs.columns("r2_runs"),
+            "n_grokked": int(times["by"].notna().sum()),
+        }

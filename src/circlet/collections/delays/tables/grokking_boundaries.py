@@ -66,17 +66,10 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and learning rate with three or more weight decays."""
-    runs = parquet.read_table(study, "milestones")
-    for role in OPTIONAL_ROLES:
-        for keys, rows, planned in settings.by(study, role, runs, ["p", "learning_rate"]):
-            if rows["weight_decay"].nunique() < 3:
-                continue
-            found = boundary(rows["weight_decay"], rows["generalised_step"].notna())
-            yield {
-                "experiment": study.reproduce[role],
-                **keys,
-                "steps": study.experiment(study.reproduce[role])[0].steps,
-                **found.columns("boundary"),
-                "n_runs": len(rows),
-                "n_planned": planned,
-            }
+    every = parquet.read_table(study, "milestones")
+    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "learning_rate"]):
+        if runs["weight_decay"].nunique() < 3:
+            continue
+        found = boundary(runs["weight_decay"], runs["generalised_step"].notna())
+        steps = study.experiment(row["experiment"])[0].steps
+        yield row | {"steps": steps, **found.columns("boundary")}

@@ -135,18 +135,12 @@ def scale_ratio(runs: pd.DataFrame) -> Estimate:
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per loss, kind of gradient and modulus."""
     every = parquet.read_table(study, "delay_runs")
-    names = ["loss", "residual", "p"]
-    for role in OPTIONAL_ROLES:
-        for keys, runs, planned in settings.by(study, role, every, names):
-            if runs["generalised_step"].notna().sum() < 2:
-                continue
-            cells = Cells.of(by_seed(runs))
-            yield {
-                "experiment": study.reproduce[role],
-                **keys,
-                **stats.columns(over_seeds(runs)),
-                **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
-                **scale_ratio(runs).columns("scale_ratio"),
-                "n_runs": len(runs),
-                "n_planned": planned,
-            }
+    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["loss", "residual", "p"]):
+        if runs["generalised_step"].notna().sum() < 2:
+            continue
+        cells = Cells.of(by_seed(runs))
+        yield row | {
+            **stats.columns(over_seeds(runs)),
+            **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),
+            **scale_ratio(runs).columns("scale_ratio"),
+        }

@@ -35,27 +35,22 @@ _ABOVE = 0.99
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per modulus, learning rate, step and later weight decay."""
     steps = parquet.read_table(study, "milestones", columns=["run_id", "generalised_step"])
-    runs = parquet.read_table(study, "runs").merge(steps, on="run_id")
+    every = parquet.read_table(study, "runs").merge(steps, on="run_id")
     names = ["p", "learning_rate", "change_step", "change_weight_decay"]
     starts = {
-        (keys["p"], keys["learning_rate"], keys["weight_decay"]): rows
-        for keys, rows, _ in settings.by(study, "mlp_decays", runs, [*names[:2], "weight_decay"])
+        (row["p"], row["learning_rate"], row["weight_decay"]): runs
+        for row, runs in settings.by(study, ["mlp_decays"], every, settings.NAMES)
     }
-    for role in ("lowered_decay", "lowered_decay_again"):
-        for keys, rows, planned in settings.by(study, role, runs, names):
-            del keys["system"]
-            decay = keys.pop("change_weight_decay")
-            had = rows[rows["generalised_step"] <= keys["change_step"]]
-            kept = stats.counted(had["test_accuracy"] > _ABOVE)
-            start = starts.get((keys["p"], keys["learning_rate"], decay), runs.iloc[:0])
-            from_start = stats.counted(start["test_accuracy"] > _ABOVE)
-            yield {
-                "experiment": study.reproduce[role],
-                **keys,
-                "weight_decay": decay,
-                **stats.share(*kept, method="exact").columns("kept"),
-                **stats.share(*from_start, method="exact").columns("from_start"),
-                **contrasts.share_difference(*kept, *from_start).columns("difference"),
-                "n_runs": len(rows),
-                "n_planned": planned,
-            }
+    for row, runs in settings.by(study, ["lowered_decay", "lowered_decay_again"], every, names):
+        del row["system"]
+        decay = row.pop("change_weight_decay")
+        had = runs[runs["generalised_step"] <= row["change_step"]]
+        kept = stats.counted(had["test_accuracy"] > _ABOVE)
+        start = starts.get((row["p"], row["learning_rate"], decay), every.iloc[:0])
+        from_start = stats.counted(start["test_accuracy"] > _ABOVE)
+        yield row | {
+            "weight_decay": decay,
+            **stats.share(*kept, method="exact").columns("kept"),
+            **stats.share(*from_start, method="exact").columns("from_start"),
+            **contrasts.share_difference(*kept, *from_start).columns("difference"),
+        }

@@ -3,10 +3,10 @@
     [E_a, E_b] -> linear -> act -> linear -> act -> linear -> logits of c,   target (a + b) mod p
 
 over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
-E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: left and right half of its
-over the p^2 ordered pairs, of which a random part is the train set. The first layer is linear in
 E_a and E_b, so it is applied to the p numbers, not to the p^2 pairs: the left and the right half of
 its weights give a table each, and the layer's value at a pair is the sum of a row of each table.
+
+Arrays of a block are (runs, pairs, features) in the first layer, where a pair gathers two rows, and
 (runs, features, pairs) from the second on, where matrix products and softmax are faster that way.
 """
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from circlet.study.interventions import INTERVENTIONS
 
-TABLES = ("ode_coefficients", "survival", "forecast")
+TABLES = ("ode_coefficients",)
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
@@ -44,27 +44,10 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     survive, coloured = f"{len(ks)} of them survive", "Their signals are"
     if len(ks) == 1:
         survive, coloured = "one of them survives", "Its signal is"
-    decided = _decided(tables.get("forecast"), run["weight_decay"])
     text = (
         f"A network with more dimensions starts with {n_circles} circles, one for each frequency, "
         f"all of similar size. At the end {survive} ({named}). {coloured} "
-        f"coloured below; the others are grey.{decided}"
+        "coloured below; the others are grey."
     )
     stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}
     return [stop]
-
-
-def _decided(forecast: pd.DataFrame | None, weight_decay: float) -> str:
-    """Return a sentence on how well signals up to step 10 predict survival; empty if unknown."""
-    if forecast is None:
-        return ""
-    scores = forecast[forecast["weight_decay"] == weight_decay].dropna(subset=["auc"])
-    right = scores.drop_duplicates("step").set_index("step")["auc"]
-    if not {0, 10} <= set(right.index):
-        return ""
-    first, later = (f"{100 * right[step]:.0f} % of the time" for step in (0, 10))
-    return (
-        " Survival is decided early. Given a survivor and another frequency, a forecast from the "
-        f"signals of step 0 identifies the survivor {first}; a forecast from the signals up to "
-        f"step 10, {later}."
-    )

@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from circlet.analysis.classifiers import grouped_auc
+from circlet.analysis import stats
+from circlet.analysis.classifiers import crossed_scores
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
 from circlet.collections.ding.shared_seeds import fewest, over_runs
@@ -79,6 +80,12 @@ def held_out_accuracy(
     )
 
 
+def held_out_auc(x: np.ndarray, alive: np.ndarray, embeddings: np.ndarray) -> Estimate:
+    """Return the mean ROC AUC of embeddings, each scored by a machine that has not seen it."""
+    scores = crossed_scores(x, alive, embeddings, embeddings, embeddings, machine)
+    return stats.bounded_mean(scores["auc"], 0, 1)
+
+
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment and set of features."""
     logged = parquet.read_table(study, "survival")
@@ -93,7 +100,7 @@ def table(study: Study) -> Iterator[dict]:
         for features, columns in _FEATURES.items():
             x = survival[columns].to_numpy(float)
             accuracy, majority, gain = held_out_accuracy(x, alive, survival)
-            auc = grouped_auc(x, alive, survival["embedding_seed"].to_numpy(), machine)
+            auc = held_out_auc(x, alive, survival["embedding_seed"].to_numpy())
             yield {
                 "experiment": experiment,
                 "features": features,

@@ -7,7 +7,7 @@ import pandas as pd
 
 from circlet.collections.musat.systems import constant_attention, particles
 
-TABLES = ("structures",)
+TABLES = ()
 
 _PARTICLES = ("p", "f_a", "g_a", "g_r", "step_size", "std")
 _NETWORK = ("p", "d", "hidden", "train_fraction", "learning_rate", "weight_decay")
@@ -52,26 +52,6 @@ def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
     return candidates.sort_values(order, ascending=[True, False, True, True]).iloc[0]
 
 
-def _most(structures: pd.DataFrame | None) -> str:
-    """Return a sentence on the weight decay with the most circles in the largest sweep."""
-    if structures is None or "weight_decay" not in structures:
-        return ""
-    networks = structures[(structures["system"] == "constant_attention") & (structures["d"] == 2)]
-    sweeps = networks.groupby("experiment").filter(lambda rows: rows["weight_decay"].nunique() > 1)
-    if sweeps.empty:
-        return ""
-    experiment = sweeps["experiment"].value_counts().index[0]
-    ends = sweeps[sweeps["experiment"] == experiment].groupby("weight_decay")["is_circle"]
-    circles, runs = ends.sum(), ends.size()
-    most = (circles / runs).idxmax()
-    if not circles[most]:
-        return ""
-    return (
-        f" In the experiment “{experiment.replace('_', ' ')}” circles are most frequent at weight "
-        f"decay {most:g}: {circles[most]} of {runs[most]} runs."
-    )
-
-
 def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the stops of the tour: noise, the circle that it becomes, and a grid."""
     mine = played[played["system"].isin(["constant_attention", "particles"])]
@@ -90,7 +70,6 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             "their angles, so the direction of their sum determines the answer. Each answer has "
             "two opposite directions. Sums of nearly opposite numbers fall near the middle, where "
             "all directions meet, and are often wrong."
-            + _most(tables.get("structures"))
         )))  # fmt: skip
     if grid is not None:
         decay = grid.get("weight_decay")

@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from circlet.collections.odonnat.tables import snapshots
-from circlet.study.plots import listed
 
 TABLES = ("heads", "spikes")
 
@@ -44,8 +43,9 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     forms, fits, epochs = run["structure_step"], run["fit_step"], float(run["steps_per_epoch"])
     last = played.set_index("run_id").loc[run["run_id"], "last_step"]
     stops = [_stop("A clustering head", run["run_id"], last, (
-        f"A transformer gathers all sequences with the same {_sum(run)} in one tight cluster. Each "
-        "cluster lies in the region of its answer."
+        "A transformer gathers all sequences with the same sum of their first tokens (in some "
+        "tasks, a weighted sum) in one tight cluster. Each cluster lies in the region of its "
+        "answer."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, (
@@ -55,18 +55,6 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
             "leads there."
         )))  # fmt: skip
     return stops
-
-
-def _sum(run: pd.Series) -> str:
-    """Describe the sum that is the same within each cluster of a head."""
-    if run["kind"] == "uniform":
-        return "sum of their first tokens"
-    k = int(run["k"])
-    weights = [str(weight).replace("-", "−") for weight in run["integers"]]
-    parts = [f"{', '.join(weights[:k])} for the first {k} tokens"]
-    others = (i for i in range(k, len(weights)) if weights[i] != "0")
-    parts += [f"{weights[i]} for token {i + 1}" for i in others]
-    return f"weighted sum of their tokens (weights: {listed(parts)})"
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:

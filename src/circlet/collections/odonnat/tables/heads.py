@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from circlet.analysis import log_frames
-from circlet.collections.odonnat import clusters, sharpness, success
+from circlet.collections.odonnat import clusters, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
@@ -40,7 +40,6 @@ COLUMNS = [
     column("stuck", pa.bool_(), "last test accuracy below 0.6, as by chance for p = 2"),
     column("test_accuracy", pa.float64(), "at the last step", "0..1"),
     column("best_test_accuracy", pa.float64(), "largest that was logged", "0..1"),
-    column("test_overlap", pa.float64(), "share of the test set that is trained on", "0..1"),
     column("head_present", pa.bool_(), "legal signature, rho_integer < 0.05, at the end; of p = 2"),
     column("clustered", pa.bool_(), "rho_histogram < 0.05 at the end; of any p"),
     column("kind", pa.string(), "uniform, signed, or distractor: weight on one; of heads"),
@@ -51,22 +50,7 @@ COLUMNS = [
     column("rho_suffix", pa.float64(), "the same, a class for each prefix"),
     column("rho_histogram", pa.float64(), "the same, prefixes without their order"),
     column("rho_sum", pa.float64(), "the same, integer sums of prefixes"),
-    column("rho_integer_normed", pa.float64(), "as rho_integer, of norm(xi)"),
-    column("rho_suffix_normed", pa.float64(), "as rho_suffix, of norm(xi)"),
-    column("rho_histogram_normed", pa.float64(), "as rho_histogram, of norm(xi)"),
-    column("rho_sum_normed", pa.float64(), "as rho_sum, of norm(xi)"),
-    column("linear_r2", pa.float64(), "share of the variance of xi linear in the tokens"),
-    column("purity", pa.float64(), "share of sequences nearest to their own cluster", "0..1"),
-    column("separation", pa.float64(), "smallest gap of clusters / 2 largest radius"),
     column("distractor_attention", pa.float64(), "mean attention beyond the prefix", "0..1"),
-    column(
-        "distractor_sensitivity",
-        pa.float64(),
-        "how far apart two tokens' contributions are there, by the prefix's",
-    ),
-    column("min_norm", pa.float64(), "smallest norm of xi on the train set"),
-    column("median_norm", pa.float64(), "median norm of xi on the train set"),
-    column("sharpness", pa.float64(), "largest eigenvalue of the Hessian of the train loss"),
     column("drop_step", pa.int32(), "first step with test loss below 0.866 of chance's"),
     column(
         "structure_step",
@@ -98,28 +82,13 @@ def kind(integers: np.ndarray, k: int) -> str:
     return "uniform" if (integers[:k] == integers[0]).all() else "signed"
 
 
-def attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> dict[str, Tensor]:
-    """Return how much the distractors matter to each network, two measures (networks,).
-
-    ``distractor_attention``: the mean attention to all distractors together.
-    ``distractor_sensitivity``: the largest distance between the mean contributions alpha_t W_V z_t
-    of two tokens at a distractor (mean over positions), relative to the median of the same distance
-    over the prefix.
-    """
+def distractor_attention(weights: dict[str, Tensor], of: clusters.Probes, p: int, k: int) -> Tensor:
+    """Return each network's mean attention to all distractors together, (networks,)."""
     length = weights["position"].shape[1]
-    _, _, score, value = system.tables(weights, p)
+    _, _, score, _ = system.tables(weights, p)
     alpha = torch.cat([system.attention(part, of.chosen) for part in score.split(32)])
     share = alpha.mean(2).unflatten(1, (p, length))  # mean over all sequences
-    present = torch.isfinite(of.chosen.absent).to(share).mean(2).unflatten(1, (p, length))
-    mean = (share / present)[..., None] * value.unflatten(1, (p, length))
-    apart = torch.stack(
-        [(mean[:, a] - mean[:, b]).norm(dim=2) for a in range(p) for b in range(a)]
-    ).amax(0)  # (networks, length)
-    rest = apart[:, k:].mean(1) if k < length else torch.zeros(len(apart))
-    return {
-        "distractor_attention": share[:, :, k:].sum((1, 2)),
-        "distractor_sensitivity": rest / apart[:, :k].median(1).values,
-    }
+    return share[:, :, k:].sum((1, 2))
 
 
 def first(steps: np.ndarray, holds: np.ndarray) -> int | None:
@@ -160,13 +129,6 @@ def structure_steps(
     ]
 
 
-def overlap(parameters: dict, seeds) -> float:
-    """Share of the test set that is in the train set, too."""
-    train, test = system.sequences(parameters, seeds)
-    train_rows = {row.tobytes() for row in train}
-    return float(np.mean([row.tobytes() in train_rows for row in test]))
-
-
 @torch.no_grad()
 def _block(block: Block) -> pd.DataFrame:
     """Measure all runs of a block with finite final weights, finished or not."""
@@ -184,11 +146,7 @@ def _block(block: Block) -> pd.DataFrame:
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
     signature = clusters.signature(xi, of.tokens, p, k)
-    near = [clusters.nearest(x, c) for x, c in zip(xi, signature.classes, strict=True)]
-    seeds = [point.seeds(seed) for seed in block.seeds]
     forms = structure_steps(logged, seen, of, p, k)
-    train = system.data(point.parameters, seeds, torch.float32, torch.device("cpu")).train
-    norms = system.embed(weights, train, p).norm(dim=1)
     # For p > 2 tokens need not lie at equal distances, so a head may have no integers.
     is_head = clusters.is_head(signature).numpy()
     present = is_head if p == 2 else [None] * block.count
@@ -204,25 +162,14 @@ def _block(block: Block) -> pd.DataFrame:
         "integers": list(integers),
         "n_clusters": signature.n_clusters.numpy(),
         "rho_integer": signature.rho.numpy(),
-        "linear_r2": signature.r2.numpy(),
-        "purity": [purity for purity, _ in near],
-        "separation": [separation for _, separation in near],
-        **{name: values.numpy() for name, values in attention(weights, of, p, k).items()},
-        "min_norm": norms.amin(1).numpy(),
-        "median_norm": norms.median(1).values.numpy(),
-        "sharpness": sharpness.largest(weights, train, p),
+        "distractor_attention": distractor_attention(weights, of, p, k),
         "structure_step": [step for step, _ in forms],
         "structure_step_after": [before for _, before in forms],
-        "test_overlap": [overlap(point.parameters, s) for s in seeds],
         "rho_suffix_initial": clusters.variance_ratio(clusters.embed(start, of, p), prefixes),
-        "distractor_attention_initial": attention(start, of, p, k)["distractor_attention"],
+        "distractor_attention_initial": distractor_attention(start, of, p, k),
     }
-    s, _ = system.norm(xi, 1)
     for name, classes in of.classes.items():
-        named = torch.as_tensor(classes)[None]
-        columns[f"rho_{name}"] = clusters.variance_ratio(xi, named).numpy()
-        columns[f"rho_{name}_normed"] = clusters.variance_ratio(s, named).numpy()
-    columns["rho_integer_normed"] = clusters.variance_ratio(s, signature.classes).numpy()
+        columns[f"rho_{name}"] = clusters.variance_ratio(xi, torch.as_tensor(classes)[None]).numpy()
     columns["clustered"] = columns["rho_histogram"] < clusters.HEAD
     frame = pd.DataFrame(columns).assign(seed=list(block.seeds)).astype({"head_present": "boolean"})
     return frame[finite.numpy()]

@@ -183,8 +183,8 @@ def idealised(measure: str) -> Estimate:
     of = clusters.probes(p, length, k)
     chosen = system.encode(of.tokens[None], p, k, torch.float64, torch.device("cpu"))
     if measure == "attention":
-        attention = head_measures.attention(weights, of._replace(chosen=chosen), p, k)
-        return _exact(attention["distractor_attention"].item())
+        attention = head_measures.distractor_attention(weights, of._replace(chosen=chosen), p, k)
+        return _exact(attention.item())
     xi = system.embed(weights, chosen, p)[0].numpy()
     expected = np.stack([(2 * of.classes["sum"] - k) / k, np.ones(len(of.tokens))])
     return _exact(float(np.abs(xi - expected).max()))

@@ -10,7 +10,7 @@ cause
     with the representation (embedding, position, query, value) from after and the MLP from before,
     and the reverse: a group whose swap alone makes more than half of the jump of the train loss is
     a cause. ``representation``, ``mlp``, ``both``, or ``joint``, where neither alone does. The
-    embedding is the unembedding, too: ``by_attention`` and ``by_unembedding`` swap it in one role.
+    embedding is the unembedding, too.
 amplifier
     the layer that turns a small change into a large one, for the sequences that carry the spike
     (the fewest that make half of all increases of the loss). ``norm_gain``: the norm amplifies a
@@ -60,15 +60,11 @@ COLUMNS = [
     column("cause", pa.string(), "representation, mlp, both or joint; null: not logged"),
     column("by_representation", pa.float64(), "share of the jump by its swap alone"),
     column("by_mlp", pa.float64(), "share of the jump that the MLP's swap makes alone"),
-    column("by_attention", pa.float64(), "as by_representation, the unembedding left as it was"),
-    column("by_unembedding", pa.float64(), "share of the jump by the unembedding alone"),
     column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
     column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
     column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
     column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
     column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
-    column("carriers", pa.float64(), "share of sequences that make half the rise", "0..1"),
-    column("min_norm", pa.float64(), "smallest norm of xi on the train set, before"),
     column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),
     column("sharpness_earlier", pa.float64(), "the same ten logged steps earlier"),
     column("sharpness_quiet", pa.float64(), "another ten earlier; null: a spike lies between"),
@@ -127,19 +123,13 @@ def hybrids(
     """The share of the jump of the loss that each group of parameters causes alone."""
     target = chosen.target
 
-    def mean(representation, mlp, unembedding) -> Tensor:
+    def mean(representation, mlp) -> Tensor:
         xi = system.embed(representation, chosen, p)
-        return _losses(mlp, xi, unembedding["embedding"], target).mean(1)
+        return _losses(mlp, xi, representation["embedding"], target).mean(1)
 
-    start, end = mean(before, before, before), mean(after, after, after)
-    jump = end - start
-    share = {
-        "by_representation": mean(after, before, after),
-        "by_mlp": mean(before, after, before),
-        "by_attention": mean(after, before, before),
-        "by_unembedding": mean(before, before, after),
-    }
-    shares = {name: ((value - start) / jump).numpy() for name, value in share.items()}
+    start, end = mean(before, before), mean(after, after)
+    alone = {"by_representation": mean(after, before), "by_mlp": mean(before, after)}
+    shares = {name: ((value - start) / (end - start)).numpy() for name, value in alone.items()}
     return {"loss_before": start.numpy(), "loss_after": end.numpy()} | shares
 
 
@@ -172,10 +162,7 @@ def gains(
         carriers = order[run, :n]
         for name, values in (("norm_gain", norm[run]), ("mlp_gain", slope[run])):
             relative_gains[name].append((values[carriers].median() / values.median()).item())
-    carried = needed.numpy() / rise.shape[1]
-    return {"carriers": carried} | {
-        name: np.array(values) for name, values in relative_gains.items()
-    }
+    return {name: np.array(values) for name, values in relative_gains.items()}
 
 
 def cause(representation: float, mlp: float) -> str:
@@ -216,7 +203,6 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
     columns = hybrids(before, after, chosen, p) | gains(before, after, chosen, p)
     measured = pd.DataFrame(columns, index=spikes.index)
-    measured["min_norm"] = system.embed(before, chosen, p).norm(dim=1).amin(1).numpy()
     measured["sharpness"] = sharpness.largest(before, chosen, p)
     quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
     if len(quiet):
