@@ -1,16 +1,16 @@
 """Faults around a run give one clear line and a non-zero exit, and leave no half-written file."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
-import yaml
-from conftest import SYSTEMS, config, mounted
-from test_workflow import STUDY
+from conftest import PATIENCE, SYSTEMS, mounted
+from test_workflow import STUDY, edited
 
-from circlet.storage import locks
-from circlet.study import planning
+from circlet.config.model import experiment_of
 
 
 def fails(project, *command, config="config/smoke.yaml"):
@@ -22,14 +22,54 @@ def fails(project, *command, config="config/smoke.yaml"):
     return text
 
 
-def test_snakemake_says_what_is_bad_in_one_line(empty_project):
-    """Snakemake itself would accept a duplicate key."""
-    old, new = "  alignment:\n    system", "  weight_decay:\n    system"
+@pytest.fixture
+def half_project(empty_project):
+    """A project without results, and a part of the smoke study: seven blocks of two systems."""
+    edited(empty_project, only_a_part)
+    return empty_project
+
+
+def only_musat(study):
+    """Leave out the experiments of the other papers, for tests that run a study anew."""
+    systems = ("constant_attention", "particles")
+    experiments = study["experiments"]
+    small = {k: v for k, v in experiments.items() if v["system"] in systems}
+    study["experiments"] = small
+    study["figures"] = [one for one in study["figures"] if experiment_of(one) in small]
+    study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
+
+
+def only_a_part(study):
+    only_musat(study)
+    study["experiments"] = {name: study["experiments"][name] for name in PART}
+    study |= {"reproduce": {"table1": "weight_decay"}, "figures": [], "derived_metrics": []}
+
+
+PART = ("weight_decay", "decay_scan", "alignment")
+HALF = STUDY.part(PART)
+
+
+BAD_CONFIGS = {
+    "unknown key": ("steps: 200", "steps: 200\n    stepz: 3", "unknown key 'stepz'"),
+    "duplicate": ("  alignment:\n    system", "  weight_decay:\n    system", "is given twice"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CONFIGS)
+def test_snakemake_says_what_is_bad_in_one_line(empty_project, case):
+    """This includes values that Snakemake might understand differently."""
+    old, new, expected = BAD_CONFIGS[case]
     empty_project.edit("config/smoke.yaml", old, new)
     done = empty_project.snakemake("-n", check=False)
-    [line] = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("Using")]
     assert done.returncode == 1 and done.stdout == ""
-    assert "is given twice" in line and "config/smoke.yaml" in line
+    assert len(lines) == 1, lines
+    assert expected in lines[0] and "config/smoke.yaml" in lines[0]
+
+
+def test_what_is_no_yaml_is_said(empty_project):
+    empty_project.edit("config/smoke.yaml", "steps: 200", "steps: [200")
+    assert "not valid JSON or YAML" in fails(empty_project, "-n")  # Snakemake reads it first
 
 
 def test_a_truncated_log_is_named_and_mended(project):
@@ -46,39 +86,109 @@ def test_a_truncated_log_is_named_and_mended(project):
     assert not {"table_structures", *SYSTEMS} & set(project.would_run())
 
 
-def test_a_log_on_a_full_disk_hides_no_error():
-    command = ["circlet", "run", "--log", "/dev/full", "--study", "nowhere.json"]
-    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == "error: --study: nowhere.json: there is no such file\n"
+def test_a_read_only_results_folder(half_project):
+    results = half_project.folder / "results"
+    results.rename(half_project.folder / "old")
+    with mounted(results, "size=64k,ro"):
+        assert "Read-only file system" in fails(half_project)
 
 
 @pytest.mark.slow
-def test_a_failing_block_does_not_stop_the_others(empty_project):
-    """The folder of one point, with one block, is on a separate disk, which is full.
+def test_a_full_results_folder(half_project):
+    """Finished blocks stay; the block that did not fit says why and leaves nothing."""
+    results = half_project.folder / "results"
+    results.rename(half_project.folder / "old")
+    with mounted(results, "size=400k"):
+        text = fails(half_project)
+        assert "No space left on device" in text
+        assert not half_project.half_written()
+        done = list(results.glob("smoke/logs/**/runs.parquet"))
+        assert done
+        status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+        assert "failed: see results/smoke/job_logs" in status
 
-    The block that did not fit says why and leaves nothing.
-    """
-    path, own = "config/mine.yaml", config("results/mine", sweep={"weight_decay": [0, 0.5, 1]})
-    (empty_project.folder / path).write_text(yaml.safe_dump(own))
-    _, block, _ = planning.plan(own).blocks
-    folder = empty_project.folder / block.log("runs").parents[1]
+
+@pytest.mark.slow
+def test_a_failing_block_does_not_stop_the_others(half_project):
+    """The folder of one point, with one block, is on a separate disk, which is full."""
+    block = HALF.experiment("decay_scan")[0].blocks[0]
+    folder = half_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
     with mounted(folder, "size=4k"):
-        text = fails(empty_project, "tables", config=path)
+        text = fails(half_project, "tables")
         assert f"error: {block.log('runs').parent}" in text
-        assert "No space left on device" in text
-        assert not empty_project.half_written()
-        status = empty_project.run("circlet", "status", "--configfile", path).stdout
-        assert "failed: see results/mine/job_logs" in status
-        assert len(list(empty_project.folder.glob("results/mine/logs/**/runs.parquet"))) == 2
-    empty_project.snakemake("logs", config=path)
-    assert not set(SYSTEMS) & set(empty_project.would_run(path))
+        done = list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))
+        assert len(done) == sum(1 for _ in HALF.blocks) - 1
+    half_project.snakemake("logs")
+    assert not set(SYSTEMS) & set(half_project.would_run())
 
 
 @pytest.mark.slow
-def test_two_runs_at_once(empty_project):
-    with locks.lock(empty_project.folder / "results/smoke"):
-        text = fails(empty_project)
-    assert f"another Snakemake works on results/smoke (process {os.getpid()} on" in text
-    assert not list(empty_project.folder.glob("results/smoke/job_logs/**/*.log"))
+def test_control_c_keeps_what_is_done(half_project):
+    """Four long and some short blocks run, six at once; ctrl-C when only long ones are left."""
+
+    def lengthen(study):
+        study["experiments"]["weight_decay"].update(steps=4_000_000)
+        study["experiments"]["weight_decay"]["log"] = {
+            "curves": {"every": 1_000_000}, "signals": {"every": 1_000_000},
+        }  # fmt: skip
+
+    edited(half_project, lengthen)
+    short = sum(1 for block in HALF.blocks if block.point.experiment != "weight_decay")
+    said = half_project.folder / "said.txt"
+
+    def finished():
+        logs = half_project.folder.glob(".snakemake/log/*")
+        return sum(path.read_text().count("Finished jobid") for path in logs)
+
+    with said.open("w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+             "--cores", "6", "--configfile", "config/smoke.yaml"],
+            cwd=half_project.folder,
+            env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        # A block counts once Snakemake has seen its end: unfinished blocks start anew.
+        while finished() < short:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.2)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
+        assert process.wait(timeout=PATIENCE) != 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert "Traceback" not in said.read_text()
+    assert not half_project.half_written()
+    assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
+    # It resumes without being unlocked.
+    edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
+    jobs = half_project.would_run()
+    assert jobs["constant_attention"] == 4
+    assert "particles" not in jobs
+
+
+@pytest.mark.slow
+def test_two_runs_at_once(half_project):
+    first = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "table_structures", "--profile", "profiles/local",
+         "--configfile", "config/smoke.yaml"],
+        cwd=half_project.folder,
+        env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        text = fails(half_project)
+        assert "another Snakemake works on results/smoke (process " in text
+        assert first.wait(timeout=PATIENCE) == 0
+    finally:
+        first.kill()
+    assert "table_structures" not in half_project.would_run()

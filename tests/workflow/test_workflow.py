@@ -15,7 +15,6 @@ from conftest import MINE, ROOT, SYSTEMS, config, config_of, experiment
 from matplotlib.testing.compare import compare_images
 from projects import children_seconds, finish, start_seconds
 
-from circlet.config.model import experiment_of
 from circlet.storage import parquet
 from circlet.study import planning, targets
 
@@ -37,16 +36,6 @@ def edited(project, change, config="config/smoke.yaml"):
 
 def downstream(jobs):
     return {rule: n for rule, n in jobs.items() if rule not in SYSTEMS}
-
-
-def only_musat(study):
-    """Leave out the experiments of the other papers, for tests that run a study anew."""
-    systems = ("constant_attention", "particles")
-    experiments = study["experiments"]
-    small = {k: v for k, v in experiments.items() if v["system"] in systems}
-    study["experiments"] = small
-    study["figures"] = [one for one in study["figures"] if experiment_of(one) in small]
-    study["reproduce"] = {k: v for k, v in study["reproduce"].items() if v in small}
 
 
 def test_what_changes_no_number_re_runs_nothing(project):
@@ -181,13 +170,15 @@ def test_figures_and_pages_by_snakemake(finished, project):
 
 
 def test_targets(empty_project):
-    edited(empty_project, only_musat)
+    own = config("results/mine") | {"figures": [{"distributions": "e"}]}
+    own["experiments"]["forces"] = experiment("particles")
+    (empty_project.folder / "config/mine.yaml").write_text(yaml.safe_dump(own))
     for target, rule, absent in (
-        ("tables", "table_structures", "figure_grid_and_circle"),
-        ("figures", "table_structures", "report"),
-        ("logs_alignment", "particles", "constant_attention"),
+        ("tables", "table_structures", "figure_e_distributions"),
+        ("figures", "figure_e_distributions", "report"),
+        ("logs_forces", "particles", "constant_attention"),
     ):
-        done = empty_project.snakemake("--dry-run", target).stdout
+        done = empty_project.snakemake("--dry-run", target, config="config/mine.yaml").stdout
         assert rule in done
         assert absent not in done
 
@@ -203,7 +194,6 @@ def printed(project, part):
 
 
 def test_one_printed_command_runs_by_hand(empty_project):
-    edited(empty_project, only_musat)
     command = printed(empty_project, "circlet run")
     environment = os.environ | {
         "PYTHONPATH": str(empty_project.folder / "src"),
