@@ -84,17 +84,13 @@ class Pipeline:
         self.workflow = workflow
         # Names of this module and of the enclosing ones; empty if the workflow runs by itself.
         self.modules: list[str] = []
-        modifier = workflow.modifier
-        while modifier:
+        above = workflow.modifier
+        while above:
+            modifier, above = above, above.parent_modifier
             self.modules[:0] = [modifier.namespace] if modifier.namespace else []
-            modifier = modifier.parent_modifier
-        # A part of a config, such as config["circlet"], lacks the file's keys.
-        contents = [checked(path) for path in workflow.configfiles]
-        whole = isinstance(config, dict) and all(
-            content.keys() <= config.keys() for content in contents
-        )
+        # A part of a config, such as config["circlet"], need not be a file of its own.
+        whole = config is modifier.globals["config"]
         self.files = list(workflow.configfiles) if whole else []
-        self.contents = contents if whole else []
         self.name = str(self.files[-1]) if self.files else f"module {'.'.join(self.modules)}"
         # Where Snakemake keeps the results, if not in a folder of this machine.
         storage = workflow.storage_settings
@@ -136,13 +132,18 @@ class Pipeline:
                          "have one name; rename one")  # fmt: skip
         # File with the study for commands such as `status`, if no config file has all of it.
         self.study_file = self.study.results / "study.json"
-        self.is_in_file = bool(self.outer and self.files) and self.contents[-1] == used
+        self.is_in_file = bool(self.outer and self.files) and self._contents[-1] == used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
         self.is_at_work = False  # whether the lock is held and jobs may run
         self.wanted: set[Path] = set()  # files that Snakemake makes or finds
         self._prepare_environment()
         self._register()
+
+    @cached_property
+    def _contents(self) -> list[dict[str, Any]]:
+        """Contents of the config files."""
+        return [checked(path) for path in self.files]
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return the config with the folders of its collections resolved."""
@@ -152,7 +153,7 @@ class Pipeline:
             raise ConfigError("has no config: write `config: config` into the module statement")
         resolved = dict(config)
         # Snakemake does not resolve folders, which are relative to the config file.
-        for content in self.contents:
+        for content in self._contents:
             resolved |= {k: v for k, v in content.items() if k == "collections"}
         folders, configfiles = resolved.get("collections"), self.workflow.configfiles
         if not self.files and isinstance(folders, list):

@@ -63,8 +63,14 @@ def test_needed_runs_give_the_half_width():
     ],
 )
 def test_why_no_number_of_runs_would_do(half, width, said):
-    needed, why = power.runs_needed(3, half, width)
+    needed, why = power.runs_needed(6, half, width)
     assert needed is None and said in why
+
+
+def test_few_runs_and_runs_that_agree_need_not_many():
+    assert power.runs_needed(5, math.inf, 0.1) == (6, "")  # a median needs six runs
+    needed, _ = power.runs_needed(20, half(stats.share(20, 20)), 0.05, sd=0.0)
+    assert half(stats.share(needed, needed)) == pytest.approx(0.05, rel=0.15)
 
 
 def test_the_command_says_what_would_do(file, capsys):
@@ -72,9 +78,9 @@ def test_the_command_says_what_would_do(file, capsys):
     cli.main(given)
     said = capsys.readouterr().out
     assert "is_circle" in said and "runs needed" in said and "`plan` then says" in said
-    assert "seeds: {count: 50}" in said  # the next multiple of a block
+    assert "seeds: {count: 20}" in said  # the next multiple of a block
     config = yaml.safe_load(file.read_text())
-    config["experiments"]["e"]["seeds"] = {"count": 50}
+    config["experiments"]["e"]["seeds"] = {"count": 20}
     file.write_text(yaml.safe_dump(config))
     cli.main(given)
     assert "narrow enough, once all planned runs are done" in capsys.readouterr().out
@@ -111,7 +117,7 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
         power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
     )
     first, second = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
-    assert first.n == second.n == 3 and first.needed == math.ceil(6 * (first.half / 0.3) ** 2)
+    assert first.n == second.n == 3 and first.needed == math.ceil(6 * first.half / 0.3)
 
 
 ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
@@ -143,7 +149,7 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
     found = power.wanted(study, [need])
     assert found == {"e": seeds}
-    proposed = power_command.text([need], found).partition("costs.")[2]
+    proposed = power_command.text([need], found).partition("costs:")[2]
     assert yaml.safe_load(proposed) == {"experiments": {"e": {"seeds": seeds}}}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
     grown = planning.plan({"results": "r", "experiments": {"e": settings}})

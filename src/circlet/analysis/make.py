@@ -42,7 +42,7 @@ def columns(module: ModuleType, study: Study) -> list[pa.Field]:
     """Return the columns of a module's table, with the keys of its runs or points.
 
     A module whose columns depend on the study defines ``columns(study)``. Raises LogError if two
-    columns have one name, or if there are none for its derived metrics.
+    columns have one name, or if a derived metric has no column.
     """
     declared = module.columns(study) if hasattr(module, "columns") else module.COLUMNS
     fields = schema.with_keys(declared, study.parameters)

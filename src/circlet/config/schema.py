@@ -173,6 +173,14 @@ def _broken_limit(error: Any) -> str:
         case "maxLength" | "maxProperties" | "maxItems":
             unit = "characters" if isinstance(value, str) else "entries"
             return f"has {len(value)} {unit}, at most {error.validator_value} are allowed"
+        case "exclusiveMaximum" | "exclusiveMinimum":
+            side = "below" if error.validator == "exclusiveMaximum" else "above"
+            return f"{shown(value)} must be {side} {error.validator_value}"
+        case "required":
+            missing = [repr(name) for name in error.validator_value if name not in value]
+            return f"needs {' and '.join(missing)}"
+        case "dependentRequired":
+            return "`until` limits `every`, which is not given"
         case "enum" if isinstance(value, list):
             return f"{shown(value)} is a list: {_SWEPT}"
         case "pattern" if list(error.absolute_path) == ["results"]:

@@ -225,12 +225,6 @@ def _use(collection: Collection) -> Collection:
     return collection
 
 
-def modules_of(module: ModuleType) -> list[ModuleType]:
-    """Return all imported modules of the collection that a module belongs to."""
-    package = ".".join(module.__name__.split(".")[:3])
-    return [m for name, m in sys.modules.items() if f"{name}.".startswith(f"{package}.")]
-
-
 def _forget(package: str) -> dict[str, ModuleType]:
     """Remove the modules of a package from those that are imported; returns them by name."""
     names = [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]

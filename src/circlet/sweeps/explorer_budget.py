@@ -76,7 +76,11 @@ def _affordable(runs: pd.DataFrame, costs: list[int], budget: int) -> pd.DataFra
     spent = cost * runs.groupby("point").cumcount()  # on the point before this run
     runs = runs.assign(cost=cost, spent=spent)[cost.between(1, budget)]  # zero: nothing to show
     runs = runs.sort_values(["other", "spent", "place", "point"])
-    return runs[runs["cost"].cumsum() <= budget]
+    fits = []
+    for each in runs["cost"]:  # one that does not fit leaves space for cheaper ones
+        fits.append(each <= budget)
+        budget -= each * fits[-1]
+    return runs[fits]
 
 
 def _end(point: Point) -> int:

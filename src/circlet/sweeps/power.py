@@ -1,8 +1,8 @@
 """Estimates of the seeds needed for each point and outcome, and for each undecided claim.
 
-The half-width of a 95 % interval shrinks about as the square root of the number of runs grows. From
-six runs the estimate may be wrong by a factor of two; if all runs agree, it is too high. Intervals
-of times also include the distance of logged steps, which only a denser log makes smaller.
+The half-width of a 95 % interval is about inverse to the square root of the number of runs, or to
+the number of runs if all agree. From six runs the estimate may be wrong by a factor of two.
+Intervals of times also include the distance of logged steps, which only a denser log makes smaller.
 """
 
 import math
@@ -19,7 +19,8 @@ from circlet.study.points import Point
 from circlet.study.swept import Swept, swept, value
 from circlet.sweeps.tables import outcome_summary
 
-MOST = 1_000_000  # most runs to propose
+FEWEST, MOST = 6, 1_000_000  # runs to propose; fewer than six do not bound a median
+_MEANS = ("mean", "count")  # kinds of outcomes
 # Distance of a value from zero, in half-widths of its interval, at which four in five
 # repetitions of the study would exclude zero.
 _POWER = (stats.Z + 0.8416) / stats.Z
@@ -44,15 +45,21 @@ def _half(estimate: float, low: float, high: float) -> float:
     return math.inf if math.isnan(longer) else longer
 
 
-def runs_needed(n: int, half: float, width: float) -> tuple[int | None, str]:
-    """Return how many runs give a half-width, if n give ``half``; None and the reason if none."""
+def runs_needed(n: int, half: float, width: float, sd: float = math.nan) -> tuple[int | None, str]:
+    """Return how many runs give a half-width; None and the reason if no number does.
+
+    n runs give ``half``. ``sd`` is the standard deviation of their values, if known.
+    """
+    if math.isinf(half) and n < FEWEST:
+        return FEWEST, ""
     if math.isinf(half):
         return None, "too few runs have it (more steps may help), or their values are all equal"
     if not width > 0:
         return None, "all estimates are 0: say how narrow it should be with --half-width"
-    if half * math.sqrt(n / MOST) > width:
+    needed = n * min(half / width, MOST) ** (1 if sd == 0 else 2)
+    if needed > MOST:
         return None, "it needs more than a million runs"
-    return math.ceil(n * (half / width) ** 2), ""
+    return max(FEWEST, math.ceil(needed)), ""
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
@@ -82,8 +89,11 @@ def of_outcomes(
         width = widths.get(name, usual_half_width(rows))
         for row in rows.itertuples():
             half = _half(row.estimate, row.low, row.high)
+            # Not with Student's factor, which is large for few runs.
+            of_many = stats.Z * row.sd / math.sqrt(row.n_runs) if row.kind in _MEANS else half
             # The same share of runs will lack a value, such as runs that diverge.
-            needed, why = runs_needed(ended.get((experiment, row.point), 0), half, width)
+            n = ended.get((experiment, row.point), 0)
+            needed, why = runs_needed(n, of_many if of_many > 0 else half, width, row.sd)
             point = points[row.experiment, row.point]
             needs.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return needs

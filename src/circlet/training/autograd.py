@@ -144,8 +144,8 @@ class FromLoss(UserFunctions):
             for other in map(_kinds, others):
                 if differing := sorted(name for name, _ in usual.items() ^ other.items()):
                     raise self._error(
-                        f"network(): {differing[0]} differs between seeds in its shape, in its "
-                        "type, or in whether it requires a gradient"
+                        f"network(): {differing[0]} differs between seeds: in whether it is "
+                        "there, in its shape or type, or in whether it requires a gradient"
                     )
             all_buffers = (trees.typed(dict(n.named_buffers()), dtype) for n in others)
             stacked_buffers = trees.mapped(stacked, *all_buffers)

@@ -114,6 +114,10 @@ def text(needs: Iterable[Any], seeds: Mapping[str, Any]) -> str:
         )
     if seeds:
         edit = {"experiments": {name: {"seeds": more} for name, more in seeds.items()}}
-        lines += ["", "To get all of these, edit the config; `plan` then says what it costs.", ""]
+        lines += [
+            "",
+            "To get all of these, change the config; `plan` then says what it costs:",
+            "",
+        ]
         lines.append(yaml.safe_dump(edit, default_flow_style=None, sort_keys=False).rstrip())
     return "\n".join(lines)

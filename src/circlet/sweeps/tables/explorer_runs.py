@@ -66,8 +66,8 @@ def table(study: Study) -> pd.DataFrame:
     runs = parquet.read_table(study, "runs")
     parts = [load(name).runs(study) for name in contributions.contributed(study, "run_list.py")]
     outcomes = pd.concat([pd.DataFrame(columns=["run_id", "outcome"]), *parts]).set_index("run_id")
-    if taken := [*outcomes.columns.intersection(runs.columns)]:
-        raise ConfigError(f"run_list.py: the table runs has a column {taken[0]!r}; rename yours")
+    if taken := [*outcomes.columns.intersection([*runs.columns, "shown", "point"])]:
+        raise ConfigError(f"run_list.py: {taken[0]!r} is circlet's own column; rename yours")
     frame = runs.join(outcomes, on="run_id")
     words = frame["status"].str.replace("_", " ")
     has_outcome = (frame["status"] == "finished") & frame["outcome"].notna()

@@ -46,6 +46,10 @@ def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
             f"outcome {outcome.name}: the table {outcome.table} has no column {missing[0]}"
         )
     for name, value in outcome.where.items():
+        if len(table) and isinstance(value, str) != pd.api.types.is_string_dtype(table[name]):
+            raise LogError(
+                f"outcome {outcome.name}: where: the column {name} never equals {value!r}"
+            )
         table = table[table[name].eq(value).fillna(False).astype(bool)]
     if twice := table.loc[table["run_id"].duplicated(), "run_id"].tolist():
         raise LogError(
