@@ -329,7 +329,7 @@ FAULTS = {
                                   '    coloured_signals="kept",\n    logs=',
                                   "drift.py: SYSTEM: the list of runs has no column 'kept'"),
     "a column of the table of runs": ("run_list.py", '"run_id"]]', '"run_id", "rate"]]',
-                                      "run_list.py: the table runs has a column 'rate'"),
+                                      "run_list.py: 'rate' is circlet's own column"),
 }  # fmt: skip
 
 
