@@ -325,9 +325,6 @@ FAULTS = {
     "a column of the explorer": ("systems/drift.py", "    logs=",
                                  '    run_columns={"sise": "size"},\n    logs=',
                                  "drift.py: SYSTEM: the list of runs has no column 'sise'"),
-    "what the explorer colours": ("systems/drift.py", "    logs=",
-                                  '    coloured_signals="kept",\n    logs=',
-                                  "drift.py: SYSTEM: the list of runs has no column 'kept'"),
     "a column of the table of runs": ("run_list.py", '"run_id"]]', '"run_id", "rate"]]',
                                       "run_list.py: 'rate' is circlet's own column"),
 }  # fmt: skip
@@ -337,9 +334,9 @@ FAULTS = {
 def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
     file, old, new, expected = FAULTS[case]
     edit(mine / file, old, new, 1)
-    run_blocks(planning.plan(config_of(mine, results=tmp_path / "results")))
-    path = tmp_path / "mine.yaml"
-    path.write_text(json.dumps(config_of(mine, results=tmp_path / "results")))
+    path, own = tmp_path / "mine.yaml", config_of(mine, results=tmp_path / "results")
+    run_blocks(planning.plan(own))
+    path.write_text(json.dumps(own))
     with pytest.raises(SystemExit) as ended:
         for name in ("runs", "mine.distances", "outcomes", "explorer_runs"):
             main(["table", name, "--configfile", str(path)])
