@@ -120,6 +120,18 @@ def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     assert first.n == second.n == 3 and first.needed == math.ceil(6 * first.half / 0.3)
 
 
+def test_a_point_where_no_run_has_a_value_is_no_error(file, monkeypatch):
+    study, read = planning.plan_file(file), power.parquet.read_table
+    summary = read(study, "outcome_summary")
+    empty = {"kind": "mean", "n_runs": 0, "sd": math.nan, "low": math.nan, "high": math.nan}
+    summary.loc[summary["outcome"] == "is_circle", [*empty]] = [*empty.values()]
+    tables = {"outcome_summary": summary}
+    monkeypatch.setattr(
+        power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
+    )
+    assert all(need.why for need in power.of_outcomes(study, {}, [("e", "is_circle")]))
+
+
 ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
 
 

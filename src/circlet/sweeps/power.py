@@ -89,11 +89,12 @@ def of_outcomes(
         width = widths.get(name, usual_half_width(rows))
         for row in rows.itertuples():
             half = _half(row.estimate, row.low, row.high)
-            # Not with Student's factor, which is large for few runs.
-            of_many = stats.Z * row.sd / math.sqrt(row.n_runs) if row.kind in _MEANS else half
+            now = half
+            if row.kind in _MEANS and row.sd > 0:  # without Student's factor, large for few runs
+                now = stats.Z * row.sd / math.sqrt(row.n_runs)
             # The same share of runs will lack a value, such as runs that diverge.
             n = ended.get((experiment, row.point), 0)
-            needed, why = runs_needed(n, of_many if of_many > 0 else half, width, row.sd)
+            needed, why = runs_needed(n, now, width, row.sd)
             point = points[row.experiment, row.point]
             needs.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return needs
