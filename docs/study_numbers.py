@@ -28,12 +28,10 @@ def interval(low: float, high: float) -> str:
 def made(study: str) -> str:
     """Return a study's number of runs, core-hours, machines and commits, as text."""
     rows = table(study, "provenance")
-    hours = rows["hours"].sum()
-    commits = sorted({str(c)[:7] for c in rows["commit"]})
-    machines = "; ".join(sorted(set(rows["machine"])))
+    link = f"studies/{study}/tables/provenance.parquet"
     return (
-        f"{rows['runs'].sum()} runs in {hours:.1f} core-hours (machine: {machines}; "
-        f"commit{'s'[: len(commits) > 1]} {', '.join(commits)})"
+        f"{rows['runs'].sum()} runs in {rows['hours'].sum():.1f} core-hours "
+        f"([commits and machines]({link}))"
     )
 
 
