@@ -3,8 +3,9 @@
 //     x = L_a + R_b,   h = layers of x,   logits = W_o h + b_o,   target (a + b) mod p
 //
 // L and R are tables with a row for each of the p numbers. In constant_attention both are the
-// embedding. In embedding_mlp they are what the halves of the first layer make of it: it is linear
-// in the two embeddings, so it is applied to p numbers, not to all pairs.
+// embedding; if p is small, x is the product of the embedding and a matrix that counts the numbers
+// of each pair. In embedding_mlp they are what the halves of the first layer make of the embedding:
+// it is linear in the two embeddings, so it is applied to p numbers, not to all pairs.
 #pragma once
 
 #include <vector>
@@ -49,7 +50,7 @@ template <class T> struct Layer {
                 Real<T> value = z[i], slope = all<T>(1);
                 if (activation == RELU) {
                     slope = z[i] > Real<T>{} ? slope : Real<T>{};
-                    value = z[i] > Real<T>{} ? z[i] : z[i] == z[i] ? Real<T>{} : z[i];
+                    value = larger<T>(Real<T>{}, z[i]);  // NaN stays
                 }
                 if (activation == SILU) {
                     value = z[i] * s[i];
@@ -68,19 +69,17 @@ template <class T> struct Layer {
         if (activation != NONE) activate(columns);
     }
 
-    // Turns a gradient after the activation into that before it.
-    void deactivate(T* by_output, int64_t columns) {
-        for (int64_t i = 0; i < outputs * columns; i += WIDTH<T>)
-            store(by_output + i, load(by_output + i) * load(&before[i]));
-    }
-
-    // Adds the gradient of the weights, and writes that of x, given that before the activation.
+    // Adds the gradient of the weights, and writes that of x times some slopes, given that before
+    // the activation.
     void backward(
-        const T* weights, const T* x, const T* by_before, int64_t columns, T* gradient, T* by_x
+        const T* weights, const T* x, const T* by_before, int64_t columns, T* gradient, T* by_x,
+        const T* slopes
     ) {
         accumulate<T>(by_before, outputs, x, inputs, columns, gradient + weight);
         accumulate_sums<T>(by_before, outputs, columns, gradient + bias);
-        multiply<T>({weights + weight, 1, inputs}, inputs, outputs, by_before, columns, by_x);
+        multiply<T>(
+            {weights + weight, 1, inputs}, inputs, outputs, by_before, columns, by_x, nullptr, slopes
+        );
     }
 };
 
@@ -101,6 +100,7 @@ public:
         columns_of_embedding.resize(s.d * numbers), by_embedding.resize(s.d * numbers);
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
+        if (!s.has_first_layer && s.p <= FEW) count();
     }
 
     int64_t size;  // of the weights
@@ -108,18 +108,18 @@ public:
     // Writes the gradient of the mean cross-entropy of the train set.
     void gradient(const T* weights, int64_t, const Epochs&, T* out) {
         std::fill(out, out + size, T(0));
-        make_tables(weights);
         std::fill(by_left.begin(), by_left.end(), T(0));
         std::fill(by_right.begin(), by_right.end(), T(0));
+        make_tables(weights);
         for (int64_t first = 0; first < s.sizes[0]; first += TILE) {
             Tile tile = forward(weights, first, s.sizes[0]);
             auto& output = layers.back();
             logit_gradient<T>(
                 output.before.data(), s.p, tile, &target[first], s.sizes[0], s.is_exact
             );
-            backward(weights, tile, out);
+            backward(weights, first, tile, out);
         }
-        gradient_of_tables(weights, out);
+        if (counts.empty()) gradient_of_tables(weights, out);
     }
 
     // Writes loss and accuracy of the train set, then of the test set.
@@ -133,15 +133,38 @@ public:
     }
 
 private:
+    static constexpr int64_t FEW = 4 * WIDTH<T>;  // numbers for which counting them is faster
+
     const PairNetworkSettings s;
     const int64_t width, numbers;  // of a table: rows, and columns with what fills a vector
     std::vector<Layer<T>> layers;
     Numbers<typename Vectors<T>::Integer> target;
     Numbers<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
     Numbers<T> sums, by_sums, by_other;
+    Numbers<T> counts;  // of the numbers in pairs: (p, columns) of each tile; or none, but tables
     int32_t a[TILE], b[TILE];
 
+    void count() {
+        counts.resize(s.p * (padded<T>(s.sizes[0]) + padded<T>(s.sizes[1])));
+        for (int64_t begin : {int64_t(0), s.sizes[0]}) {
+            int64_t end = begin ? begin + s.sizes[1] : s.sizes[0];
+            for (int64_t i = begin; i < end; ++i) {
+                int64_t t = (i - begin) % TILE;
+                T* column = counts_of(i - t) + t;
+                int64_t columns = padded<T>(std::min(TILE, end - i + t));
+                column[s.left[i] * columns] += 1, column[s.right[i] * columns] += 1;
+            }
+        }
+    }
+
+    // Of the tile that begins with a pair.
+    T* counts_of(int64_t first) {
+        int64_t rest = first - s.sizes[0];
+        return counts.data() + s.p * (rest < 0 ? first : padded<T>(s.sizes[0]) + rest);
+    }
+
     void make_tables(const T* weights) {
+        if (!counts.empty()) return;
         T* embedding = s.has_first_layer ? columns_of_embedding.data() : left.data();
         for (int64_t i = 0; i < s.p; ++i)
             for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
@@ -159,16 +182,19 @@ private:
 
     Tile forward(const T* weights, int64_t first, int64_t end) {
         Tile tile = {std::min(TILE, end - first), 0};
-        tile.columns = padded<T>(tile.count);
-        for (int64_t t = 0; t < tile.columns; ++t) {
-            int64_t i = first + std::min(t, tile.count - 1);
-            a[t] = s.left[i], b[t] = s.right[i];
-        }
-        int64_t columns = tile.columns;
+        int64_t columns = tile.columns = padded<T>(tile.count);
         T* x = s.has_first_layer ? layers.front().before.data() : sums.data();
-        for (int64_t j = 0; j < width; ++j) {
-            const T *l = &left[j * numbers], *r = &right[j * numbers];
-            for (int64_t t = 0; t < columns; ++t) x[j * columns + t] = l[a[t]] + r[b[t]];
+        if (counts.empty()) {
+            for (int64_t t = 0; t < columns; ++t) {
+                int64_t i = first + std::min(t, tile.count - 1);
+                a[t] = s.left[i], b[t] = s.right[i];
+            }
+            for (int64_t j = 0; j < width; ++j) {
+                const T *l = &left[j * numbers], *r = &right[j * numbers];
+                for (int64_t t = 0; t < columns; ++t) x[j * columns + t] = l[a[t]] + r[b[t]];
+            }
+        } else {
+            multiply<T>({weights, 1, s.d}, s.d, s.p, counts_of(first), columns, x);
         }
         if (s.has_first_layer) {
             layers.front().activate(columns);
@@ -182,22 +208,34 @@ private:
     }
 
     // Of a tile, given the gradient of its logits, which has taken their place.
-    void backward(const T* weights, Tile tile, T* out) {
+    void backward(const T* weights, int64_t first, Tile tile, T* out) {
         T *by_before = layers.back().before.data(), *by_x = by_sums.data();
         for (size_t i = layers.size() - 1; i >= 1 || !s.has_first_layer; --i) {
             bool is_first = i == 0;
             const T* x = is_first ? sums.data() : layers[i - 1].after.data();
-            layers[i].backward(weights, x, by_before, tile.columns, out, by_x);
+            const T* slopes = is_first ? nullptr : layers[i - 1].before.data();
+            layers[i].backward(weights, x, by_before, tile.columns, out, by_x, slopes);
             by_before = by_x;
             if (is_first) break;
-            layers[i - 1].deactivate(by_before, tile.columns);
             by_x = by_x == by_sums.data() ? by_other.data() : by_sums.data();
         }
-        for (int64_t j = 0; j < width; ++j) {
+        if (!counts.empty()) {
+            accumulate<T>(counts_of(first), s.p, by_before, s.d, tile.columns, out);
+            return;
+        }
+        auto add_rows = [&](int64_t j, auto count) {  // side by side, so that sums need not wait
+            constexpr int N = decltype(count)::value;
             T *l = &by_left[j * numbers], *r = &by_right[j * numbers];
             const T* row = by_before + j * tile.columns;
-            for (int64_t t = 0; t < tile.count; ++t) l[a[t]] += row[t], r[b[t]] += row[t];
-        }
+            for (int64_t t = 0; t < tile.count; ++t)
+                UNROLLED for (int i = 0; i < N; ++i) {
+                    T own = row[i * tile.columns + t];
+                    l[i * numbers + a[t]] += own, r[i * numbers + b[t]] += own;
+                }
+        };
+        int64_t j = 0;
+        for (; j + 4 <= width; j += 4) add_rows(j, std::integral_constant<int, 4>());
+        for (; j < width; ++j) add_rows(j, std::integral_constant<int, 1>());
     }
 
     void gradient_of_tables(const T* weights, T* out) {

@@ -16,10 +16,10 @@ template <class T> struct Factor {
     int64_t row, column;
 };
 
-// ROWS x VECTORS of c = a b + bias, held in registers while k runs.
+// ROWS x VECTORS of c = (a b + bias) * times, held in registers while k runs.
 template <class T, int ROWS, int VECTORS>
 inline void multiply_block(
-    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias
+    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
     Real<T> total[ROWS][VECTORS];
     UNROLLED for (int i = 0; i < ROWS; ++i)
@@ -33,41 +33,45 @@ inline void multiply_block(
         }
     }
     UNROLLED for (int i = 0; i < ROWS; ++i)
-        UNROLLED for (int v = 0; v < VECTORS; ++v)
-            store(c + i * columns + v * WIDTH<T>, total[i][v]);
+        UNROLLED for (int v = 0; v < VECTORS; ++v) {
+            int64_t at = i * columns + v * WIDTH<T>;
+            store(c + at, times ? total[i][v] * load(times + at) : total[i][v]);
+        }
 }
 
 template <class T, int ROWS>
 void multiply_rows(
-    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias
+    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
-    constexpr int VECTORS = BYTES == 64 ? 4 : 2;  // AVX-512 has 32 registers, not 16
+    auto factor = [&](int64_t at) { return times ? times + at : nullptr; };
+    constexpr int VECTORS = BYTES == 64 || ROWS <= 3 ? 4 : 2;  // AVX-512 has 32 registers, not 16
     int64_t at = 0;
     for (; at + VECTORS * WIDTH<T> <= columns; at += VECTORS * WIDTH<T>)
-        multiply_block<T, ROWS, VECTORS>(a, inner, b + at, columns, c + at, bias);
+        multiply_block<T, ROWS, VECTORS>(a, inner, b + at, columns, c + at, bias, factor(at));
     for (; at + 2 * WIDTH<T> <= columns; at += 2 * WIDTH<T>)
-        multiply_block<T, ROWS, 2>(a, inner, b + at, columns, c + at, bias);
+        multiply_block<T, ROWS, 2>(a, inner, b + at, columns, c + at, bias, factor(at));
     for (; at < columns; at += WIDTH<T>)
-        multiply_block<T, ROWS, 1>(a, inner, b + at, columns, c + at, bias);
+        multiply_block<T, ROWS, 1>(a, inner, b + at, columns, c + at, bias, factor(at));
 }
 
 // c = a b + bias: a (rows, inner), b (inner, columns), c (rows, columns), bias (rows) or none.
 template <class T>
 void multiply(
     Factor<T> a, int64_t rows, int64_t inner, const T* b, int64_t columns, T* c,
-    const T* bias = nullptr
+    const T* bias = nullptr, const T* times = nullptr
 ) {
     for (int64_t i = 0; i < rows; i += 6) {
         Factor<T> own = {a.first + i * a.row, a.row, a.column};
         const T* from = bias ? bias + i : nullptr;
+        const T* factor = times ? times + i * columns : nullptr;
         T* to = c + i * columns;
         switch (rows - i) {
-            case 1: multiply_rows<T, 1>(own, inner, b, columns, to, from); break;
-            case 2: multiply_rows<T, 2>(own, inner, b, columns, to, from); break;
-            case 3: multiply_rows<T, 3>(own, inner, b, columns, to, from); break;
-            case 4: multiply_rows<T, 4>(own, inner, b, columns, to, from); break;
-            case 5: multiply_rows<T, 5>(own, inner, b, columns, to, from); break;
-            default: multiply_rows<T, 6>(own, inner, b, columns, to, from);
+            case 1: multiply_rows<T, 1>(own, inner, b, columns, to, from, factor); break;
+            case 2: multiply_rows<T, 2>(own, inner, b, columns, to, from, factor); break;
+            case 3: multiply_rows<T, 3>(own, inner, b, columns, to, from, factor); break;
+            case 4: multiply_rows<T, 4>(own, inner, b, columns, to, from, factor); break;
+            case 5: multiply_rows<T, 5>(own, inner, b, columns, to, from, factor); break;
+            default: multiply_rows<T, 6>(own, inner, b, columns, to, from, factor);
         }
     }
 }
@@ -98,15 +102,16 @@ inline void accumulate_block(
             if (j < columns) c[i * row + j] += sum[i * COLUMNS + j];
 }
 
-// COLUMNS of c += a b^T.
+// c += a b^T in blocks.
 template <class T, int ROWS, int COLUMNS>
-void accumulate_columns(
+void accumulate_blocks(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
 ) {
-    for (int64_t i = 0; i < rows; i += ROWS)
-        accumulate_block<T, ROWS, COLUMNS>(
-            a + i * inner, rows - i, b, columns, inner, c + i * row, row
-        );
+    for (int64_t j = 0; j < columns; j += COLUMNS)
+        for (int64_t i = 0; i < rows; i += ROWS)
+            accumulate_block<T, ROWS, COLUMNS>(
+                a + i * inner, rows - i, b + j * inner, columns - j, inner, c + i * row + j, row
+            );
 }
 
 // c += a b^T: a (rows, inner), b (columns, inner), c (rows, columns); inner is a whole number of
@@ -116,29 +121,33 @@ void accumulate(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row = 0
 ) {
     constexpr bool MANY = BYTES == 64;  // AVX-512 has 32 registers, not 16
+    constexpr int ROWS = MANY ? 4 : 3;
     row = row ? row : columns;
-    int64_t j = 0;
-    for (; j + 2 < columns; j += 4)
-        accumulate_columns<T, MANY ? 4 : 3, 4>(
-            a, rows, b + j * inner, columns - j, inner, c + j, row
+    int64_t last = columns % 4 <= 2 ? columns % 4 : 0, most = columns - last;
+    if (most) {
+        int64_t full = rows / ROWS * ROWS;
+        accumulate_blocks<T, ROWS, 4>(a, full, b, most, inner, c, row);
+        accumulate_blocks<T, 1, WIDTH<T>>(
+            a + full * inner, rows - full, b, most, inner, c + full * row, row
         );
-    if (j < columns)
-        accumulate_columns<T, MANY ? 8 : 4, 2>(
-            a, rows, b + j * inner, columns - j, inner, c + j, row
+    }
+    if (last)
+        accumulate_blocks<T, MANY ? 8 : 4, 2>(
+            a, rows, b + most * inner, last, inner, c + most, row
         );
 }
 
 // c_i += sum of row i of a.
 template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner, T* c) {
-    for (int64_t first = 0; first < rows; first += 4) {
+    for (int64_t first = 0; first < rows; first += WIDTH<T>) {
         const T* row = a + first * inner;
-        int64_t count = std::min<int64_t>(4, rows - first), end = (count - 1) * inner;
-        Real<T> total[padded<T>(4)] = {};
+        int64_t count = std::min<int64_t>(WIDTH<T>, rows - first), end = (count - 1) * inner;
+        Real<T> total[WIDTH<T>] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
-            UNROLLED for (int i = 0; i < 4; ++i)
+            UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
                 total[i] += load(row + std::min(i * inner, end) + k);
-        T sum[padded<T>(4)];
-        for (int i = 0; i < padded<T>(4); i += WIDTH<T>) store(sum + i, sums<T>(total + i));
+        T sum[WIDTH<T>];
+        store(sum, sums<T>(total));
         for (int64_t i = 0; i < count; ++i) c[first + i] += sum[i];
     }
 }

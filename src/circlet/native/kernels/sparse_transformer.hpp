@@ -259,10 +259,9 @@ private:
         drop(by_m.data(), tile, kept);
         accumulate<T>(by_m.data(), s.d, h.data(), s.hidden, columns, out + at.output);
         multiply<T>(
-            {weights + at.output, 1, s.hidden}, s.hidden, s.d, by_m.data(), columns, by_h.data()
+            {weights + at.output, 1, s.hidden}, s.hidden, s.d, by_m.data(), columns, by_h.data(),
+            nullptr, slopes.data()
         );
-        for (int64_t i = 0; i < s.hidden * columns; i += WIDTH<T>)
-            store(&by_h[i], load(&by_h[i]) * load(&slopes[i]));
         accumulate<T>(by_h.data(), s.hidden, normed.data(), s.d, columns, out + at.hidden);
         if (s.has_bias) {
             accumulate_sums<T>(by_m.data(), s.d, columns, out + at.output_bias);
