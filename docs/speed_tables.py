@@ -90,8 +90,8 @@ def peer_machine() -> str:
     machine = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))[0]["machine"]
     versions = machine["versions"]
     return (
-        f"We measured on one core ({machine['processor']}, 1 MB of L2 cache) of a machine that "
-        f"also did other work, with torch {versions['torch']}, JAX {versions['jax']} and g++ 12."
+        f"We measured on one core ({machine['processor']}, Zen 5, 1 MB of L2 cache), with torch "
+        f"{versions['torch']}, JAX {versions['jax']} and g++ 12."
     )
 
 
