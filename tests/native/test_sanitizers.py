@@ -31,6 +31,7 @@ from circlet.training import native_run
 CASES = [
     ("constant_attention", {"p": 3, "d": 1, "hidden": 1}),
     ("constant_attention", {"p": 31, "d": 5, "hidden": 13}),
+    ("constant_attention", {"p": 67, "d": 2, "hidden": 3}),  # too many numbers to count
     ("embedding_mlp", {"p": 5, "d": 3, "hidden": 7, "activation": "relu"}),
     ("embedding_mlp", {"p": 19, "d": 9, "hidden": 17, "residual": "cancelling"}),
     ("sparse_transformer", {"n_train": 1, "n_test": 1, "batch_size": 1, "length": 1, "k": 1}),

@@ -8,8 +8,8 @@ namespace circlet {
 constexpr int64_t TILE = 192;  // examples that go through all layers before the next ones do
 static_assert(TILE % WIDTH<float> == 0, "a full tile fills its vectors");
 
-// Examples of a tile: `count` of them, in `columns` columns, of which the rest repeat the last one
-// (their classes may be any).
+// Examples of a tile: `count` of them, in `columns` columns. The rest repeat the last one or are
+// those of x = 0 (their classes may be any).
 struct Tile {
     int64_t count, columns;
 };

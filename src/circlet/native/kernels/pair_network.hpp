@@ -41,7 +41,7 @@ template <class T> struct Layer {
     // Activates what stands in `before`, and puts the slope of the activation in its place.
     void activate(int64_t columns) {
         T *from = before.data(), *to = after.data();
-        for_vectors<T>(outputs * columns, [&](int64_t at, auto count) {
+        for_side_by_side<WIDTH<T>>(outputs * columns, [&](int64_t at, auto count) {
             constexpr int N = decltype(count)::value;
             Real<T> z[N], s[N];
             for (int i = 0; i < N; ++i) s[i] = z[i] = load(from + at + i * WIDTH<T>);
@@ -69,8 +69,8 @@ template <class T> struct Layer {
         if (activation != NONE) activate(columns);
     }
 
-    // Adds the gradient of the weights, and writes that of x times some slopes, given that before
-    // the activation.
+    // Adds the gradient of the weights, and writes that of x times the slopes of the layer below,
+    // if there is one, given that before the activation.
     void backward(
         const T* weights, const T* x, const T* by_before, int64_t columns, T* gradient, T* by_x,
         const T* slopes
@@ -86,7 +86,8 @@ template <class T> struct Layer {
 template <class T> class PairNetwork {
 public:
     explicit PairNetwork(const PairNetworkSettings& s)
-        : s(s), width(s.has_first_layer ? s.hidden : s.d), numbers(padded<T>(s.p)),
+        : s(s), is_counted(!s.has_first_layer && s.p <= FEW),
+          width(s.has_first_layer ? s.hidden : s.d), numbers(padded<T>(s.p)),
           target(s.sizes[0] + s.sizes[1] + TILE) {
         auto act = static_cast<Activation>(s.activation);
         int64_t begins = s.p * s.d;
@@ -100,7 +101,7 @@ public:
         columns_of_embedding.resize(s.d * numbers), by_embedding.resize(s.d * numbers);
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
-        if (!s.has_first_layer && s.p <= FEW) count();
+        if (is_counted) count();
     }
 
     int64_t size;  // of the weights
@@ -108,9 +109,11 @@ public:
     // Writes the gradient of the mean cross-entropy of the train set.
     void gradient(const T* weights, int64_t, const Epochs&, T* out) {
         std::fill(out, out + size, T(0));
-        std::fill(by_left.begin(), by_left.end(), T(0));
-        std::fill(by_right.begin(), by_right.end(), T(0));
-        make_tables(weights);
+        if (!is_counted) {
+            make_tables(weights);
+            std::fill(by_left.begin(), by_left.end(), T(0));
+            std::fill(by_right.begin(), by_right.end(), T(0));
+        }
         for (int64_t first = 0; first < s.sizes[0]; first += TILE) {
             Tile tile = forward(weights, first, s.sizes[0]);
             auto& output = layers.back();
@@ -119,12 +122,12 @@ public:
             );
             backward(weights, first, tile, out);
         }
-        if (counts.empty()) gradient_of_tables(weights, out);
+        if (!is_counted) gradient_of_tables(weights, out);
     }
 
     // Writes loss and accuracy of the train set, then of the test set.
     void metrics(const T* weights, double* out) {
-        make_tables(weights);
+        if (!is_counted) make_tables(weights);
         auto logits = [&](int64_t first, int64_t end) {
             Tile tile = forward(weights, first, end);
             return Logits<T>{tile, layers.back().before.data(), &target[first]};
@@ -133,27 +136,26 @@ public:
     }
 
 private:
-    static constexpr int64_t FEW = 4 * WIDTH<T>;  // numbers for which counting them is faster
+    static constexpr int64_t FEW = 3 * WIDTH<T>;  // numbers for which counting them is faster
 
     const PairNetworkSettings s;
+    const bool is_counted;  // the sums of two rows are products with `counts`, not from tables
     const int64_t width, numbers;  // of a table: rows, and columns with what fills a vector
     std::vector<Layer<T>> layers;
     Numbers<typename Vectors<T>::Integer> target;
     Numbers<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
     Numbers<T> sums, by_sums, by_other;
-    Numbers<T> counts;  // of the numbers in pairs: (p, columns) of each tile; or none, but tables
+    Numbers<T> counts;  // how often each number stands in a pair: (p, columns), tile after tile
     int32_t a[TILE], b[TILE];
 
     void count() {
         counts.resize(s.p * (padded<T>(s.sizes[0]) + padded<T>(s.sizes[1])));
-        for (int64_t begin : {int64_t(0), s.sizes[0]}) {
-            int64_t end = begin ? begin + s.sizes[1] : s.sizes[0];
-            for (int64_t i = begin; i < end; ++i) {
-                int64_t t = (i - begin) % TILE;
-                T* column = counts_of(i - t) + t;
-                int64_t columns = padded<T>(std::min(TILE, end - i + t));
-                column[s.left[i] * columns] += 1, column[s.right[i] * columns] += 1;
-            }
+        for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i) {
+            bool is_test = i >= s.sizes[0];
+            int64_t begin = is_test ? s.sizes[0] : 0, t = (i - begin) % TILE;
+            int64_t columns = padded<T>(std::min(TILE, begin + s.sizes[is_test] - i + t));
+            T* column = counts_of(i - t) + t;
+            column[s.left[i] * columns] += 1, column[s.right[i] * columns] += 1;
         }
     }
 
@@ -164,7 +166,6 @@ private:
     }
 
     void make_tables(const T* weights) {
-        if (!counts.empty()) return;
         T* embedding = s.has_first_layer ? columns_of_embedding.data() : left.data();
         for (int64_t i = 0; i < s.p; ++i)
             for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
@@ -184,7 +185,9 @@ private:
         Tile tile = {std::min(TILE, end - first), 0};
         int64_t columns = tile.columns = padded<T>(tile.count);
         T* x = s.has_first_layer ? layers.front().before.data() : sums.data();
-        if (counts.empty()) {
+        if (is_counted) {
+            multiply<T>({weights, 1, s.d}, s.d, s.p, counts_of(first), columns, x);
+        } else {
             for (int64_t t = 0; t < columns; ++t) {
                 int64_t i = first + std::min(t, tile.count - 1);
                 a[t] = s.left[i], b[t] = s.right[i];
@@ -193,8 +196,6 @@ private:
                 const T *l = &left[j * numbers], *r = &right[j * numbers];
                 for (int64_t t = 0; t < columns; ++t) x[j * columns + t] = l[a[t]] + r[b[t]];
             }
-        } else {
-            multiply<T>({weights, 1, s.d}, s.d, s.p, counts_of(first), columns, x);
         }
         if (s.has_first_layer) {
             layers.front().activate(columns);
@@ -209,21 +210,19 @@ private:
 
     // Of a tile, given the gradient of its logits, which has taken their place.
     void backward(const T* weights, int64_t first, Tile tile, T* out) {
-        T *by_before = layers.back().before.data(), *by_x = by_sums.data();
-        for (size_t i = layers.size() - 1; i >= 1 || !s.has_first_layer; --i) {
-            bool is_first = i == 0;
-            const T* x = is_first ? sums.data() : layers[i - 1].after.data();
-            const T* slopes = is_first ? nullptr : layers[i - 1].before.data();
+        T *by_before = layers.back().before.data(), *by_x = by_sums.data(), *other = by_other.data();
+        for (size_t i = layers.size(); i-- > size_t(s.has_first_layer);) {
+            const T* x = i ? layers[i - 1].after.data() : sums.data();
+            const T* slopes = i ? layers[i - 1].before.data() : nullptr;
             layers[i].backward(weights, x, by_before, tile.columns, out, by_x, slopes);
             by_before = by_x;
-            if (is_first) break;
-            by_x = by_x == by_sums.data() ? by_other.data() : by_sums.data();
+            std::swap(by_x, other);
         }
-        if (!counts.empty()) {
+        if (is_counted) {
             accumulate<T>(counts_of(first), s.p, by_before, s.d, tile.columns, out);
             return;
         }
-        auto add_rows = [&](int64_t j, auto count) {  // side by side, so that sums need not wait
+        for_side_by_side<1>(width, [&](int64_t j, auto count) {  // so that sums need not wait
             constexpr int N = decltype(count)::value;
             T *l = &by_left[j * numbers], *r = &by_right[j * numbers];
             const T* row = by_before + j * tile.columns;
@@ -232,10 +231,7 @@ private:
                     T own = row[i * tile.columns + t];
                     l[i * numbers + a[t]] += own, r[i * numbers + b[t]] += own;
                 }
-        };
-        int64_t j = 0;
-        for (; j + 4 <= width; j += 4) add_rows(j, std::integral_constant<int, 4>());
-        for (; j < width; ++j) add_rows(j, std::integral_constant<int, 1>());
+        });
     }
 
     void gradient_of_tables(const T* weights, T* out) {

@@ -16,7 +16,7 @@ template <class T> struct Factor {
     int64_t row, column;
 };
 
-// ROWS x VECTORS of c = (a b + bias) * times, held in registers while k runs.
+// ROWS x VECTORS of c = (a b + bias) * times (entry by entry), held in registers while k runs.
 template <class T, int ROWS, int VECTORS>
 inline void multiply_block(
     Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
@@ -44,7 +44,8 @@ void multiply_rows(
     Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
     auto factor = [&](int64_t at) { return times ? times + at : nullptr; };
-    constexpr int VECTORS = BYTES == 64 || ROWS <= 3 ? 4 : 2;  // AVX-512 has 32 registers, not 16
+    // AVX-512 has 32 registers, others 16: enough for 3 rows of 4 vectors.
+    constexpr int VECTORS = BYTES == 64 || ROWS <= 3 ? 4 : 2;
     int64_t at = 0;
     for (; at + VECTORS * WIDTH<T> <= columns; at += VECTORS * WIDTH<T>)
         multiply_block<T, ROWS, VECTORS>(a, inner, b + at, columns, c + at, bias, factor(at));
@@ -54,7 +55,8 @@ void multiply_rows(
         multiply_block<T, ROWS, 1>(a, inner, b + at, columns, c + at, bias, factor(at));
 }
 
-// c = a b + bias: a (rows, inner), b (inner, columns), c (rows, columns), bias (rows) or none.
+// c = (a b + bias) * times, the last entry by entry: a (rows, inner), b (inner, columns),
+// c (rows, columns); bias (rows) and times (rows, columns), or none.
 template <class T>
 void multiply(
     Factor<T> a, int64_t rows, int64_t inner, const T* b, int64_t columns, T* c,
@@ -115,7 +117,8 @@ void accumulate_blocks(
 }
 
 // c += a b^T: a (rows, inner), b (columns, inner), c (rows, columns); inner is a whole number of
-// vectors. A row of c begins `row` numbers after the one before, or `columns`.
+// vectors. A row of c begins `row` numbers after the one before, or `columns`. If 1 or 2 columns
+// are left over, they have narrow blocks; rows left over go one by one, in blocks of WIDTH sums.
 template <class T>
 void accumulate(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row = 0
@@ -123,18 +126,15 @@ void accumulate(
     constexpr bool MANY = BYTES == 64;  // AVX-512 has 32 registers, not 16
     constexpr int ROWS = MANY ? 4 : 3;
     row = row ? row : columns;
-    int64_t last = columns % 4 <= 2 ? columns % 4 : 0, most = columns - last;
-    if (most) {
-        int64_t full = rows / ROWS * ROWS;
-        accumulate_blocks<T, ROWS, 4>(a, full, b, most, inner, c, row);
-        accumulate_blocks<T, 1, WIDTH<T>>(
-            a + full * inner, rows - full, b, most, inner, c + full * row, row
-        );
-    }
-    if (last)
-        accumulate_blocks<T, MANY ? 8 : 4, 2>(
-            a, rows, b + most * inner, last, inner, c + most, row
-        );
+    int64_t narrow = columns % 4 <= 2 ? columns % 4 : 0, wide = columns - narrow;
+    int64_t full = rows / ROWS * ROWS;
+    accumulate_blocks<T, ROWS, 4>(a, full, b, wide, inner, c, row);
+    accumulate_blocks<T, 1, WIDTH<T>>(
+        a + full * inner, rows - full, b, wide, inner, c + full * row, row
+    );
+    accumulate_blocks<T, MANY ? 8 : 4, 2>(
+        a, rows, b + wide * inner, narrow, inner, c + wide, row
+    );
 }
 
 // c_i += sum of row i of a.
