@@ -135,8 +135,8 @@ template <class T> inline Real<T> root(Real<T> v) {
     return v;
 }
 
-// How many vectors the functions below compute side by side: their instructions need not wait for
-// each other, as those for one vector must.
+// How many vectors, or numbers, are computed side by side: their instructions need not wait for each
+// other, as those for a single one must.
 constexpr int SIDE = 4;
 
 // Calls act(i, n) for the numbers 0 to `count`, STEP of which are one piece: n pieces, a constant,
