@@ -9,7 +9,7 @@ from study_numbers import DOCS, interval, table
 
 from circlet import terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
+from circlet.analysis.verdicts import DEVIATES, NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
 from circlet.collections.ding import ablated_starts, shorter_runs
 from circlet.pages import story
 from circlet.pages.story import number
@@ -46,23 +46,53 @@ def verdict_counts(study: str, *names: str) -> str:
     return f"[Claims](scorecard.md#findings-beyond-the-papers): {counts}."
 
 
-def _tests(papers: dict[str, str], more: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return the tests of some papers, and ``more`` claims; ``papers`` maps a paper to a study."""
+def _tests(papers: dict[str, str]) -> pd.DataFrame:
+    """Return the tests of some papers; ``papers`` maps a paper to a study."""
     cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
     card = pd.concat(cards)
-    return card[(card["tally"] == claims_file.TEST) | card["claim"].isin(more)]
+    return card[card["tally"] == claims_file.TEST]
 
 
-def by_chance(*more: str, **papers: str) -> claims.Chance:
-    """Return how many tests of some papers, and ``more`` claims, disagree, and would by chance."""
-    return claims.by_chance(_tests(papers, more))
+def by_chance(missed: float = 0.05, **papers: str) -> claims.Chance:
+    """Return how many tests of some papers disagree, and would by chance."""
+    return claims.by_chance(_tests(papers), missed)
 
 
-def kinds(**papers: str) -> str:
-    """Return how many tests of some papers have a value and how many are in words."""
-    in_words = _tests(papers)["kind"].str.startswith("words")
-    n, words = len(in_words), in_words.sum()
-    return f"Of {n} tests, {n - words} have a value and {words} are in words."
+# Claims that became tests, or stopped to be tests, after their results were seen.
+_ADDED = (
+    "ding_analytic_is_comparable", "ding_circles_collaborate_and_compete", "ding_one_start_spikes",
+    "ding_random_starts_spike", "ding_two_strongest_are_sooner",
+)  # fmt: skip
+_DROPPED = (
+    "ding_svm_accuracy", "ding_line_at_95", "odonnat_suffix_initial", "odonnat_attention_initial",
+    "odonnat_histogram_successes",
+)  # fmt: skip
+
+
+def at_first(**papers: str) -> claims.Chance:
+    """Return how many claims of some papers that were tests before results were seen disagree."""
+    cards = [table(study, "scorecard").query("paper == @paper") for paper, study in papers.items()]
+    card = pd.concat(cards).set_index("claim", drop=False)
+    # "Circularity at initialisation does not predict survival" was a test; its opposite holds.
+    opposite = card.loc[["ding_circularity_helps"]]
+    if opposite["verdict"].item() != "reproduced":
+        raise SystemExit("docs/claim_numbers.py: judge the claim that circularity is no help")
+    tests = card[(card["tally"] == claims_file.TEST) & ~card["claim"].isin(_ADDED)]
+    return claims.by_chance(
+        pd.concat([tests, card.loc[[*_DROPPED]], opposite.assign(verdict=DEVIATES)])
+    )
+
+
+def independent(**papers: str) -> tuple[claims.Chance, int, int]:
+    """Return how many tests disagree if none is about results by which we chose something.
+
+    Also returns how many tests are left out: those of Mușat's table 1, by which we chose the
+    initialisation, and those that compare with our runs of Odonnat et al.'s released code.
+    """
+    tests = _tests(papers)
+    table_1 = (tests["paper"] == "musat") & (tests["source"] == "Table 1")
+    released = tests["reference"] == "released code"
+    return claims.by_chance(tests[~table_1 & ~released]), table_1.sum(), released.sum()
 
 
 def answer(study: str, collection: str) -> str:

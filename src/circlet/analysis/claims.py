@@ -95,21 +95,22 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true, we would expect at most {self.expected:.1f} such tests, by chance. If the "
-            f"tests were also independent, {self.disagree} or more such tests would have a "
-            f"probability of at most {self.p:.2g}."
+            f"were true and all intervals covered 95 %, we would expect at most "
+            f"{self.expected:.1f} such tests, by chance. If the tests were also independent, "
+            f"{self.disagree} or more such tests would have a probability of at most {self.p:.2g}."
         )
 
 
-def by_chance(card: pd.DataFrame) -> Chance:
+def by_chance(card: pd.DataFrame, missed: float = 0.05) -> Chance:
     """Return how many judged claims disagree, and how many would by chance if all were true.
 
-    A 95 % interval misses a true value once in twenty times. For a sentence with one threshold, it
-    lies on the wrong side once in forty times if the value is at the threshold. These are upper
-    bounds: some intervals that miss lie within the margin, and few values are at the threshold.
+    An interval misses a true value with probability ``missed``. For a sentence with one
+    threshold, it lies on the wrong side half as often if the value is at the threshold. These are
+    upper bounds: some intervals that miss lie within the margin, and few values are at the
+    threshold.
     """
     run = card[(card["verdict"] != NOT_RUN) & (card["kind"] != "exact")]
-    rates = np.where(run["kind"].str.startswith("words"), 0.025, 0.05)
+    rates = np.where(run["kind"].str.startswith("words"), missed / 2, missed)
     law = np.ones(1)  # distribution of the number that disagree, for independent claims
     for rate in rates:
         law = np.convolve(law, (1 - rate, rate))
