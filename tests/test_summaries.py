@@ -125,6 +125,18 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     assert "1 tests: 1 not run" in summary.scorecard(reported)
 
 
+def test_what_more_runs_of_a_frozen_study_do_not_find_may_be_chance(reported):
+    verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
+    unexplained = claims.read(reported).query("reason == ''")["claim"]
+    there = verdicts.loc[unexplained].query("verdict == 'reproduced'").iloc[0]
+    plant(reported, ROW | {"claim": there.name})
+    said = " ".join(summary.summary(reported).split())
+    assert f"Why: Perhaps chance: with n = {there['measured_n']} in place of 50, the frozen" in said
+    assert f"finds {there['measured']:.3g} (reproduced)." in said
+    plant(reported, ROW | {"claim": there.name, "measured_n": there["measured_n"]})
+    assert "no reason is recorded" in " ".join(summary.summary(reported).split())
+
+
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
     known = claims.read(reported)

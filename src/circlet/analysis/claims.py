@@ -56,7 +56,9 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
 
     The columns ``frozen_study`` and so on (`FROZEN`) have the verdict of a frozen study of circlet
     on a claim that the study has not run. They are read from the ``frozen.csv`` of each collection,
-    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict.
+    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict. A claim that
+    disagrees here, but not with the more samples of a frozen study, has this as its reason if
+    none is recorded.
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
     frames = [pd.read_csv(path) for path in paths if path.exists()]
@@ -64,6 +66,16 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     verdicts = frozen.set_index("claim").add_prefix("frozen_")
     merged = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
     merged = merged.join(verdicts, on="claim")
+    more = merged["frozen_measured_n"].fillna(0) > merged["measured_n"]
+    agrees = more & ~merged["frozen_verdict"].isin(DISAGREES)
+    unexplained = merged["verdict"].isin(DISAGREES) & (merged["reason"] == "")
+    chance = unexplained & agrees
+    merged.loc[chance, "reason"] = [
+        f"Perhaps chance: with n = {row.frozen_measured_n:.0f} in place of {row.measured_n:.0f}, "
+        f"the frozen study {row.frozen_study} finds {row.frozen_measured:.3g} "
+        f"({row.frozen_verdict.replace('_', ' ')})."
+        for row in merged[chance].itertuples()
+    ]
     merged.loc[merged["verdict"] != NOT_RUN, verdicts.columns] = None
     texts = ["figure", "reason", "frozen_study", "frozen_tally", "frozen_verdict", "frozen_note"]
     return merged.assign(**{name: merged[name].fillna("") for name in texts})

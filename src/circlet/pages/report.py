@@ -184,7 +184,7 @@ class _Tables:
         outcome = ["experiment", "outcome", "label"]
         sizes = [f"{name}{end}" for name in ("rho", "change") for end in ("", "_low", "_high")]
         self.provenance = parquet.read_table(target.study, "provenance")
-        card = ["claim", "paper", "tally", "kind", "verdict", "source", "note"]
+        card = ["claim", "paper", "tally", "kind", "verdict", "measured_n", "source", "note"]
         self.card = claims.explained(self._read("scorecard", card), target.study)
         self.tests = self.card[self.card["tally"] == claims_file.TEST]
         estimates = ["point", "unit", "estimate", "low", "high", "n_runs"]
