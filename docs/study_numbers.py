@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from circlet.analysis import stats
+from circlet.collections.ding import ode
 from circlet.pages.story import number
 from circlet.storage import parquet
 
@@ -99,6 +100,14 @@ def lasso_r2(study: str) -> pd.DataFrame:
     """Return the mean R² of linear fits by dimension, a column per method."""
     fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
     return fits.pivot_table(index="d", columns="method", values="r2")
+
+
+def lasso_of_squares(study: str) -> tuple[float, float]:
+    """Return R² and the share of nonzero coefficients of a Lasso of one run's squared signals."""
+    runs = table(study, "trajectories").dropna(subset="signal").groupby("run_id")
+    squares = ode.dense(next(iter(runs))[1]) ** 2
+    law = ode.fit(squares, "lasso")
+    return ode.r2(law, squares), law.nonzero
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:
