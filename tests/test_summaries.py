@@ -125,16 +125,28 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     assert "1 tests: 1 not run" in summary.scorecard(reported)
 
 
-def test_what_more_runs_of_a_frozen_study_do_not_find_may_be_chance(reported):
+def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(reported, monkeypatch):
     verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
     unexplained = claims.read(reported).query("reason == ''")["claim"]
     there = verdicts.loc[unexplained].query("verdict == 'reproduced'").iloc[0]
-    plant(reported, ROW | {"claim": there.name})
-    said = " ".join(summary.summary(reported).split())
-    assert f"Why: Perhaps chance: with n = {there['measured_n']} in place of 50, the frozen" in said
-    assert f"finds {there['measured']:.3g} (reproduced)." in said
-    plant(reported, ROW | {"claim": there.name, "measured_n": there["measured_n"]})
-    assert "no reason is recorded" in " ".join(summary.summary(reported).split())
+
+    def reason(**row) -> str:
+        plant(reported, ROW | {"claim": there.name} | row)
+        return claims.explained(parquet.read_table(reported, "scorecard"), reported)[
+            "reason"
+        ].item()
+
+    assert reason() == (
+        f"Perhaps too few runs: with n = {there['measured_n']} in place of 50, the frozen study "
+        f"{there['study']} finds {there['measured']:.3g} (reproduced)."
+    )
+    assert reason(measured_n=there["measured_n"]) == ""
+    assert reason(tally="other") == ""
+    assert reason(verdict="undecided") == ""
+    read = claims.read
+    monkeypatch.setattr(claims, "read", lambda study: read(study).assign(reason=""))
+    disagrees = verdicts.query("verdict == 'differs'").index[0]
+    assert reason(claim=disagrees) == ""
 
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):

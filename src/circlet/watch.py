@@ -46,7 +46,7 @@ class State:
     share: float  # done, of the expected computing time, with the progress of running blocks
     running: dict[str, float]  # share done of blocks and targets, NaN if unknown
     failed: dict[str, str]  # errors of blocks and targets
-    figure: Path | None  # the latest one
+    figure: Path | None  # the latest one made since the watch began
 
     @property
     def is_done(self) -> bool:
@@ -112,7 +112,8 @@ class Watch:
                 elif is_running:
                     running[name] = float("nan")
         made = len(self.made)
-        figures = [path for path in self.figures & self.made if path.exists()]
+        made_at = {path: path.stat().st_mtime for path in self.figures & self.made if path.exists()}
+        figures = [path for path, at in made_at.items() if at >= self.since]
         return State(
             runs=(sum(b.count for b in self.blocks if b.key in self.done),
                   sum(b.count for b in self.blocks)),
@@ -120,7 +121,7 @@ class Watch:
             share=(spent + self.each * made) / self.whole if self.whole else 1.0,
             running=running,
             failed=failed,
-            figure=max(figures, key=lambda path: path.stat().st_mtime, default=None),
+            figure=max(figures, key=made_at.get, default=None),
         )  # fmt: skip
 
     def seconds_left(self, state: State, now: float) -> float | None:
@@ -242,12 +243,12 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
             state = watch.look()
             now = time.monotonic()
             seconds_left = watch.seconds_left(state, now)
-            lines = [f"first figure: {state.figure}"] if state.figure else []
+            lines = [f"latest figure: {state.figure}"] if state.figure else []
             if live is None:
                 lines += [f"failed: {name}: {error}" for name, error in state.failed.items()]
                 lines.append(summary(state, seconds_left))
             for line in lines:
-                kind = "first figure" if line.startswith("first figure") else line
+                kind = "figure" if line.startswith("latest figure") else line
                 if kind not in printed:
                     printed.add(kind)
                     console.print(line, markup=False, soft_wrap=True)

@@ -150,7 +150,7 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     assert cause == "Verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
     assert story.frozen(found) == "Verdicts in the frozen study full_length: 1 deviates."
-    assert story.frozen(found.assign(frozen_tally="other")) == ""
+    assert story.frozen(found.assign(tally="other")) == ""
 
 
 def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows():

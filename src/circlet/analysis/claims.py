@@ -56,9 +56,9 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
 
     The columns ``frozen_study`` and so on (`FROZEN`) have the verdict of a frozen study of circlet
     on a claim that the study has not run. They are read from the ``frozen.csv`` of each collection,
-    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict. A claim that
-    disagrees here, but not with the more samples of a frozen study, has this as its reason if
-    none is recorded.
+    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict. If a claim
+    disagrees here without a recorded reason, but does not in a frozen study with more samples, the
+    reason says so.
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
     frames = [pd.read_csv(path) for path in paths if path.exists()]
@@ -66,25 +66,25 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     verdicts = frozen.set_index("claim").add_prefix("frozen_")
     merged = card.merge(read(study)[["claim", "figure", "reason"]], "left", "claim")
     merged = merged.join(verdicts, on="claim")
-    more = merged["frozen_measured_n"].fillna(0) > merged["measured_n"]
-    agrees = more & ~merged["frozen_verdict"].isin(DISAGREES)
     unexplained = merged["verdict"].isin(DISAGREES) & (merged["reason"] == "")
-    chance = unexplained & agrees
-    merged.loc[chance, "reason"] = [
-        f"Perhaps chance: with n = {row.frozen_measured_n:.0f} in place of {row.measured_n:.0f}, "
-        f"the frozen study {row.frozen_study} finds {row.frozen_measured:.3g} "
-        f"({row.frozen_verdict.replace('_', ' ')})."
-        for row in merged[chance].itertuples()
+    more = (merged["frozen_measured_n"] > merged["measured_n"]) & merged["frozen_measured"].notna()
+    fewer = unexplained & more & ~merged["frozen_verdict"].isin(DISAGREES)
+    fewer &= merged["tally"] != OTHER  # whose note has the reason
+    merged.loc[fewer, "reason"] = [
+        f"Perhaps too few runs: with n = {row.frozen_measured_n:.0f} in place of "
+        f"{row.measured_n:.0f}, the frozen study {row.frozen_study} finds "
+        f"{row.frozen_measured:.3g} ({row.frozen_verdict})."
+        for row in merged[fewer].itertuples()
     ]
     merged.loc[merged["verdict"] != NOT_RUN, verdicts.columns] = None
+    merged.loc[merged["frozen_tally"] == OTHER, "tally"] = OTHER
     texts = ["figure", "reason", "frozen_study", "frozen_tally", "frozen_verdict", "frozen_note"]
     return merged.assign(**{name: merged[name].fillna("") for name in texts})
 
 
 def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
-    """Return the tests of an `explained` scorecard that only a frozen study judged as a test."""
-    is_test = (card["tally"] == TEST) & (card["frozen_tally"] != OTHER)
-    return card[is_test & (card["frozen_study"] != "")]
+    """Return the tests of an `explained` scorecard that only a frozen study has judged."""
+    return card[(card["tally"] == TEST) & (card["frozen_study"] != "")]
 
 
 def text_of(keys: dict) -> str:

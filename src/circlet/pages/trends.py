@@ -46,6 +46,8 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
             outcome.name for outcome in study.outcomes(settings.system) if outcome.kind == "share"
         }
         estimates = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
+        is_of_train_set = estimates["outcome"].str.startswith("train_")
+        estimates = estimates.loc[is_of_train_set.sort_values(kind="stable").index]
         ends = {}
         if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
             places = estimates["point"].map(parameters[0].places(points))
