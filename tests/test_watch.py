@@ -68,6 +68,16 @@ def test_what_jobs_said_before_it_began_does_not_count(study):
     assert not state.failed and not state.running and state.share == 0
 
 
+def test_a_figure_made_before_it_began_is_not_shown(study):
+    for since, shown in ((0.0, True), (time.time() + 5, False)):
+        looking = watch.Watch(study, since=since)
+        figure = min(looking.figures)
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        figure.touch()
+        looking.made.add(figure)
+        assert looking.look().figure == (figure if shown else None)
+
+
 def test_only_what_is_made_counts(study):
     first, second, _ = study.ordered_blocks
     for block in (first, second):

@@ -121,7 +121,7 @@ class Watch:
             share=(spent + self.each * made) / self.whole if self.whole else 1.0,
             running=running,
             failed=failed,
-            figure=max(figures, key=made_at.get, default=None),
+            figure=max(figures, key=lambda path: made_at[path], default=None),
         )  # fmt: skip
 
     def seconds_left(self, state: State, now: float) -> float | None:
