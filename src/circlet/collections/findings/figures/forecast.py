@@ -18,7 +18,7 @@ from circlet.study.plan import Study
 OPTIONAL_ROLES = ("initial_signals", "decay_circles")
 TABLES = ("forecast", "forecast_milestones")
 
-_TITLES = {"initial_signals": "embeddings shared by runs", "decay_circles": "by weight decay"}
+_TITLES = {"initial_signals": "several runs per embedding", "decay_circles": "by weight decay"}
 
 
 _GOOD = 0.95  # the area from which on survival counts as predictable
@@ -54,9 +54,9 @@ def draw(study: Study) -> Figure:
         axes.axhline(0.5, color=style.GREY, lw=0.8)
         ticks = 10.0 ** np.arange(0, np.ceil(np.log10(rows["step"].max())) + 1)
         axes.set(xscale="log", xlabel="step up to which signals are known", ylim=(0.45, 1.01),
-                 ylabel="AUC, embedding and network held out")  # fmt: skip
+                 ylabel="AUC of predicted survival, on new runs")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs", fontsize=8)
+        axes.set_title(f"{_TITLES[role]} ({rows['n_runs'].min()} runs in all)", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure

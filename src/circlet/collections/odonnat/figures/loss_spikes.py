@@ -94,7 +94,7 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
         inside = [tick for tick in _TICKS if ends[0] <= tick <= ends[1]]
         set_ticks(inside, [f"{tick:g}" for tick in inside])
-    axes.legend(fontsize=7, title="cause", title_fontsize=7, loc="lower left")
+    axes.legend(fontsize=7, title="cause", title_fontsize=7, loc="best")
     n = spikes["run_id"].nunique()
     axes.set_title(
         f"{len(spikes)} spikes of {n} runs (×: quiet steps), by the median sequence", fontsize=8
