@@ -57,6 +57,6 @@ def draw(study: Study) -> Figure:
                  ylabel="AUC of predicted survival, on new runs")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        axes.set_title(f"{_TITLES[role]} ({rows['n_runs'].min()} runs in all)", fontsize=8)
+        axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs", fontsize=8)
         axes.legend(fontsize=7, loc="lower right")
     return figure
