@@ -46,8 +46,6 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
             outcome.name for outcome in study.outcomes(settings.system) if outcome.kind == "share"
         }
         estimates = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
-        is_of_train_set = estimates["outcome"].str.startswith("train_")
-        estimates = estimates.loc[is_of_train_set.sort_values(kind="stable").index]
         ends = {}
         if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
             places = estimates["point"].map(parameters[0].places(points))
@@ -60,9 +58,10 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
             )
         ]
         if not parameters and len(points) == 1:
-            lines = [s for row in estimates.to_dict("records") if (s := _estimate(row, shares))][
-                :MOST
-            ]
+            rows = estimates.sort_values(
+                "outcome", key=lambda names: names.str.startswith("train_"), kind="stable"
+            )  # those of the train set last
+            lines = [s for row in rows.to_dict("records") if (s := _estimate(row, shares))][:MOST]
             lines = [f"{'; '.join(lines)}."] if lines else []
         if lines:
             by_experiment[name] = lines

@@ -12,9 +12,9 @@ LEVEL = 3e-7  # nat; agrees with the paper's test loss of two circles, 1e-7
 CYCLE = 2.0  # factor by which the loss rises in a spike, and falls before and after it
 
 
-def strongest(counts: pd.DataFrame, n: int) -> Estimate:
-    """Return the mean number of circles of runs that start from only the n strongest."""
-    return stats.mean_count(counts.loc[counts["keep_strongest"] == n, "n_circles"])
+def kept(rows: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return the rows of runs that start from only n circles, the strongest or random ones."""
+    return rows[(rows.reindex(columns=["keep_strongest", "keep_random"]) == n).any(axis=1)]
 
 
 def spikes(loss: np.ndarray) -> int:
