@@ -24,6 +24,7 @@ from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import declared_systems, planning, registry, targets
 from circlet.training import job
+from circlet.training.run import settle_torch
 
 # Seconds after which a test gives up waiting, even on a slow and busy machine.
 PATIENCE = 400
@@ -36,7 +37,7 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the processes of tests
 @pytest.fixture(autouse=True, scope="session")
 def one_thread():
     """Also keep no compiled modules, whose time stamps miss a second edit within a second."""
-    torch.set_num_threads(1)
+    settle_torch()
     sys.dont_write_bytecode = True
 
 

@@ -130,6 +130,21 @@ def test_gradients_are_those_of_the_equations(system, dtype, tolerance):
 
 
 @built
+def test_a_kernel_takes_subnormal_numbers_for_zero_and_restores_the_processor():
+    both = Both("constant_attention", SYSTEMS["constant_attention"].defaults, "float32")
+    both.run.arrays["hidden.bias"][0] = -1e3  # a dead unit: its gradient is 0, and its mean decays
+    dead, smallest = np.flatnonzero(both.run.values == -1e3), np.finfo("float32").tiny
+    both.run.means[dead] = smallest
+    torch.set_flush_denormal(False)
+    try:
+        both.run.train(0, 1, both.batches.of(1, 1))
+        assert both.run.means[dead] == 0
+        assert smallest * np.float32(0.9) > 0
+    finally:
+        torch.set_flush_denormal(True)
+
+
+@built
 @pytest.mark.parametrize("system", TRAINED)
 def test_metrics_are_those_of_the_equations(system):
     @settings(deadline=None, max_examples=15, derandomize=True)

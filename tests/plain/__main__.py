@@ -11,9 +11,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import plain
 from circlet.bench import training
+from circlet.training.run import settle_torch
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    settle_torch()
     for system in sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py")):
         point = training.block(system, 1).point
         run = plain.one(system, point.parameters, point.seeds(0), torch.float32)

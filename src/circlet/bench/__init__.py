@@ -18,6 +18,7 @@ from circlet.storage import provenance
 from circlet.study import cost, measured
 from circlet.study.plan import Study
 from circlet.training import job
+from circlet.training.run import settle_torch
 
 __all__ = ["compare", "ratios", "run", "text"]
 
@@ -60,9 +61,9 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
 
 
 def _settle() -> None:
-    """Apply the settings of a job, with one thread."""
+    """Apply the settings of a job."""
     job.settle()
-    torch.set_num_threads(1)
+    settle_torch()
 
 
 def machine(device: torch.device) -> dict[str, Any]:

@@ -159,8 +159,8 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     if why == native.missing():
         log.info("%s; PyTorch trains instead, several times slower", why)
     torch, run, verify = map(load, ("torch", "circlet.training.run", "circlet.training.verify"))
+    run.settle_torch()
     where = torch.device(device)
-    torch.set_num_threads(1)  # the matrices are small, and blocks run side by side
     verify.verify(point, seeds, where, parents)
 
     def trained(group: Any) -> None:

@@ -21,7 +21,14 @@ from circlet.study.registry import place_in_own
 from circlet.systems import trees
 from circlet.training import autograd, verify
 from circlet.training.job import settle
-from circlet.training.run import activations, data_size, initials, run_group, together
+from circlet.training.run import (
+    activations,
+    data_size,
+    initials,
+    run_group,
+    settle_torch,
+    together,
+)
 from circlet.training.stack import Stack
 
 SECONDS = 0.05  # for which steps or metrics are timed
@@ -130,7 +137,7 @@ def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[st
 
 if __name__ == "__main__":
     settle()
-    torch.set_num_threads(1)
+    settle_torch()
     given = json.load(sys.stdin)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # what the author prints
