@@ -56,7 +56,7 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
     row = page[page.index('<tr id="x">') :]
     cells = re.sub("<[^>]+>", "|", row[: row.index("\n")].replace("<td", "|<td"))
     assert [cell for cell in cells.split("|") if cell] == [
-        "deviates", "a &lt; b &amp; c (Table 1)", "22 of 100 [20, 24] (ours: 11 of 50)",
+        "deviates", "a &lt; b &amp; c (Table 1)", "22 of 100 [20, 24] (11 of our 50)",
         "7 to 15", "50", "33 of 44", "2.0",
     ]  # fmt: skip
     told = page[page.index("What differs or deviates, and why") :]
@@ -97,7 +97,7 @@ def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reporte
     assert said.startswith("tests of deviates look at")
     assert "Mușat 1 " in said
     assert "1 of 1 test differs or deviates. If all claims were true" in said
-    assert "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24] (ours: 11 of 50))" in said
+    assert "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24] (11 of our 50))" in said
     assert f"Why: {known['reason'].partition('. ')[0]}." in said
     assert str(reported.results / "report.html") in said
     assert "frozen" not in said
@@ -159,7 +159,7 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
     first = page.index('<p class="story">')
     story = page[first : page.index("</ul>", first)]
     assert reported.collections[0].metadata.question in story
-    assert f"[20, 24] (ours: 11 of 50)</span> (deviates). {known['reason']}" in story
+    assert f"[20, 24] (11 of our 50)</span> (deviates). {known['reason']}" in story
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):

@@ -28,9 +28,9 @@ def claims_of(found):
 
 def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW) == "11 of 100 [8, 14]"
-    assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14] (ours: 22 of 200)"
+    assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14] (22 of our 200)"
     of_frozen = ROW | {"measured_n": 200.0}  # float, as in a table with missing numbers
-    assert story.measured(of_frozen) == "11 of 100 [8, 14] (ours: 22 of 200)"
+    assert story.measured(of_frozen) == "11 of 100 [8, 14] (22 of our 200)"
     nothing = dict.fromkeys(("measured", "measured_low", "measured_high"), np.nan)
     assert story.measured(ROW | nothing | {"measured_n": 0}) == "no value"  # no run can be judged
     assert story.measured(ROW | {"unit": "runs", "measured_n": 200}) == "11 runs [8, 14]"

@@ -99,7 +99,7 @@ def span(low: float, high: float) -> str:
 def measured(row: dict[str, Any]) -> str:
     """Return our value of a claim with its unit and interval: ``22 of 100 [20, 24]``.
 
-    If a share is scaled to the number of runs of the paper, our count follows: ``(ours: 5 of 24)``.
+    If a share is scaled to the number of runs of the paper, our count follows: ``(5 of our 24)``.
     """
     if math.isnan(row["measured"]):
         return "no value"
@@ -109,7 +109,7 @@ def measured(row: dict[str, Any]) -> str:
     n, of = row["measured_n"], _paper_runs(row)
     if not of or of == n:
         return phrase
-    return f"{phrase} (ours: {row['measured'] / of * n:.0f} of {n:.0f})"
+    return f"{phrase} ({row['measured'] / of * n:.0f} of our {n:.0f})"
 
 
 def measured_interval(row: dict[str, Any]) -> str:

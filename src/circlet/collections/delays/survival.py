@@ -5,25 +5,19 @@ gives. A run whose event has not happened by its last logged step is censored th
 only locations that are linear in the logarithm; with such, the tests compare.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize
-from scipy.special import log_ndtr
+from scipy.optimize import minimize, root
+from scipy.special import expit, log_ndtr
 
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 
 MOST_GROUPS = 20  # of seeds that a jackknife leaves out, one group at a time
 
-# Location by parameters and the logarithm of x, such as weight decay.
-MODELS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "inverse": lambda q, log_x: q[0] - log_x,  # constant / x
-    "power": lambda q, log_x: q[0] - q[1] * log_x,
-    "sum": lambda q, log_x: np.logaddexp(q[1], q[0] - log_x),  # a time + constant / x
-}
+MODELS = ("inverse", "power", "sum")
 
 
 class Fit(NamedTuple):
@@ -33,18 +27,43 @@ class Fit(NamedTuple):
     parameters: np.ndarray
     log_sigma: float
 
-    def log_likelihood(self, times: pd.DataFrame) -> np.ndarray:
-        """Return the log-likelihood of each run, a row with ``x``, ``after`` and ``by``."""
-        location = MODELS[self.model](self.parameters, np.log(times["x"].to_numpy(float)))
+    def location(self, log_x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the median of log(time) by log(x), and its derivatives by the parameters."""
+        level, one = self.parameters[0], np.ones_like(log_x)
+        if self.model == "inverse":  # constant / x
+            return level - log_x, one[None]
+        second = self.parameters[1]
+        if self.model == "power":
+            return level - second * log_x, np.array([one, -log_x])
+        least = max(second, 0.0)  # a time, a step at least, + constant / x
+        share = expit(least - level + log_x)
+        return np.logaddexp(least, level - log_x), np.array([1 - share, share * (second > 0)])
+
+    def likelihood(self, times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log-likelihood of each run, and the derivatives by all numbers of the fit.
+
+        ``times`` has a row with ``x``, ``after`` and ``by`` for each run.
+        """
+        location, by_parameters = self.location(np.log(times["x"].to_numpy(float)))
         with np.errstate(divide="ignore"):
             after, by = (np.log(times[end].to_numpy(float)) for end in ("after", "by"))
         by = np.where(np.isnan(by), np.inf, by)
-        low, high = ((end - location) / np.exp(self.log_sigma) for end in (after, by))
+        sigma = np.exp(self.log_sigma)
+        low, high = ((end - location) / sigma for end in (after, by))
         # In the upper half the same by symmetry, where ndtr is near 1.
-        low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
+        below, above = np.where(low > 0, -high, low), np.where(low > 0, -low, high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
-        return np.where(np.isneginf(low), log_ndtr(high), np.maximum(inside, -1e4))
+            inside = log_ndtr(above) + np.log(-np.expm1(log_ndtr(below) - log_ndtr(above)))
+        inside = np.where(np.isneginf(below), log_ndtr(above), np.maximum(inside, -1e4))
+        densities = [np.exp(-(end**2) / 2 - inside) / np.sqrt(2 * np.pi) for end in (low, high)]
+        by_location = (densities[0] - densities[1]) / sigma
+        low, high = (np.where(np.isinf(end), 0, end) for end in (low, high))
+        by_sigma = low * densities[0] - high * densities[1]
+        return inside, np.array([*by_parameters * by_location, by_sigma])
+
+    def log_likelihood(self, times: pd.DataFrame) -> np.ndarray:
+        """Return the log-likelihood of each run."""
+        return self.likelihood(times)[0]
 
 
 def known(times: pd.DataFrame) -> pd.DataFrame:
@@ -61,13 +80,18 @@ def fit(model: str, times: pd.DataFrame) -> Fit:
     start = {"inverse": [level], "power": [level, 1.0], "sum": [level, log_time.min() - 1]}[model]
     sigma = np.log(max(float(np.std(log_time + log_x)), 0.05))
 
-    def loss(q: np.ndarray) -> float:
-        return -float(Fit(model, q[:-1], q[-1]).log_likelihood(times).sum())
+    def loss(q: np.ndarray) -> tuple[float, np.ndarray]:
+        values, slopes = Fit(model, q[:-1], q[-1]).likelihood(times)
+        return -values.sum(), -slopes.sum(axis=1)
 
-    found = minimize(loss, [*start, sigma])
+    found = minimize(loss, [*start, sigma], jac=True)
     if not np.isfinite(found.fun):
         return Fit(model, np.full(len(start), np.nan), np.nan)
-    return Fit(model, found.x[:-1], float(found.x[-1]))
+    # Near its least value a loss changes by less than its rounding, and processors round
+    # differently. A root of its slopes is exact enough to be the same on all.
+    best = root(lambda q: loss(q)[1], found.x, tol=1e-12)
+    parameters = best.x if np.abs(best.fun).max() < 1e-6 else found.x
+    return Fit(model, parameters[:-1], float(parameters[-1]))
 
 
 def is_enough(times: pd.DataFrame) -> bool:
