@@ -32,12 +32,12 @@ def gains(way: str = "kernel") -> tuple[str, str]:
 
 
 @cache
-def peers() -> pd.DataFrame:
+def peers(name: str = "peers") -> pd.DataFrame:
     """Return CPU times over those of the kernels, from ``circlet bench --peers``.
 
     A row per process, system and other way to train; ``kernels`` names the instruction set.
     """
-    measured = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))
+    measured = json.loads((DOCS / f"studies/{name}.json").read_text(encoding="utf-8"))
     return pd.DataFrame(
         {
             "kernels": process["machine"]["kernels"],
@@ -93,6 +93,12 @@ def peer_machine() -> str:
         f"We measured on one core ({machine['processor']}, Zen 5, 1 MB of L2 cache), with torch "
         f"{versions['torch']}, JAX {versions['jax']} and g++ 12."
     )
+
+
+def on_intel(kernels: str) -> str:
+    """Return the ratios of JAX on a processor of Intel, in words."""
+    rows = peers("peers_intel").query("kernels == @kernels and other == 'JAX'")
+    return listed([f"{row.ratio:.2f} (`{row.system}`)" for row in rows.itertuples()])
 
 
 def n_processes() -> int:
