@@ -111,7 +111,6 @@ def _add_study_commands(subparsers) -> None:
     how = status.add_mutually_exclusive_group()
     how.add_argument("--verify", action="store_true", help="read every byte of all logs and tables")
     how.add_argument("--watch", action="store_true", help="display progress until all is done")
-    how.add_argument("--usage", action="store_true", help="compare requested with used resources")
     _add_source(status)
     text = "print the results of a finished study: verdicts by paper, and claims that deviate"
     _add(subparsers, "summary", text, commands.print_scorecard)

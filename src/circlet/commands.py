@@ -1,7 +1,6 @@
 """Functions that run the commands, given their parsed arguments."""
 
 import argparse
-import functools
 import json
 import logging
 import shlex
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from circlet import build, errors, terminal, usage
+from circlet import build, errors, terminal
 from circlet.lazy_import import load
 from circlet.storage import files, kept, progress, remote
 from circlet.study import planning, targets
@@ -83,14 +82,12 @@ def show_status(arguments: argparse.Namespace) -> None:
         watch.show(watch.Watch(study_of(arguments)), time.sleep)
         return
     study = study_of(arguments)
-    status = functools.partial(terminal.status, verify=arguments.verify)
-    described = usage.usage if arguments.usage else status
     if arguments.source is None:
-        text = described(study)
+        text = terminal.status(study, arguments.verify)
     else:
         with tempfile.TemporaryDirectory() as folder:
             remote.outline(arguments.source, Path(folder))
-            text = described(study.staged(Path(folder)))
+            text = terminal.status(study.staged(Path(folder)))
         text = text.replace(folder, arguments.source)
     print(text)
     if arguments.verify and "\ndamaged: " in text:

@@ -152,13 +152,8 @@ def _differing(block: Block, made: dict[str, Any]) -> list[str]:
 
 def statuses(block: Block) -> list[str]:
     """Return the status of each run of a finished block; other columns are not read."""
-    return run_column(block, "status")
-
-
-def run_column(block: Block, name: str) -> list[Any]:
-    """Return a column of the log of runs of a finished block; others are not read."""
     with reading(block.log("runs")):
-        return pq.ParquetFile(block.log("runs")).read(columns=[name])[name].to_pylist()
+        return pq.ParquetFile(block.log("runs")).read(columns=["status"])["status"].to_pylist()
 
 
 def read_log(block: Block, kind: str, steps: Iterable[int] | None = None) -> "pd.DataFrame":

@@ -6,11 +6,8 @@ import functools
 import hashlib
 import json
 import logging
-import resource
-import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -137,7 +134,6 @@ def _run_block(
     footer = made_by | {
         # Wall-clock time, from which the display estimates the time of other blocks.
         "seconds": round(time.perf_counter() - started, 3),
-        "peak_mb": peak_mb(),
         "interruptions": checkpoint.interruptions,
         "keys": point.labels,
     }
@@ -223,18 +219,6 @@ def _fingerprint(made_by: dict[str, Any], parents: dict[int, Arrays]) -> str:
         for seed, end in sorted(parents.items())
     }
     return hashlib.sha256(json.dumps(decisive, sort_keys=True).encode()).hexdigest()
-
-
-def peak_mb() -> int:
-    """Return the most memory (MB) that this process has had so far."""
-    try:
-        # Not getrusage, which on Linux includes the peak of the process that started this one.
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        kilobytes = float(status.partition("VmHWM:")[2].split()[0])
-    except (OSError, IndexError):
-        kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        kilobytes /= 1024 if sys.platform == "darwin" else 1
-    return round(kilobytes * 1024 / 1e6)
 
 
 def settle() -> None:
