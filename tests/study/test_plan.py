@@ -105,7 +105,9 @@ def test_numbers_are_canonical():
 
 @settings(ANYWHERE, max_examples=30)
 @given(
-    decays=st.lists(st.floats(0, 2, allow_subnormal=False), min_size=1, max_size=4, unique_by=canonical),
+    decays=st.lists(
+        st.floats(0, 2, allow_subnormal=False), min_size=1, max_size=4, unique_by=canonical
+    ),
     more=st.integers(0, 3),
     blocks=st.integers(1, 3),
 )
