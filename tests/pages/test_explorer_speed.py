@@ -42,9 +42,11 @@ class Slow(http.server.BaseHTTPRequestHandler):
 def arriving(browser, finished, *marks):
     """Open the explorer, which arrives up to each mark, and further when an event is set."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
-    places = [content.index(b'<script type="text/plain" id="%b"' % mark) for mark in marks]
+    places = [0]
+    for mark in marks:
+        places.append(content.index(b'<script type="text/plain" id="%b' % mark, places[-1]))
     assert places[-1] < len(content) / 2
-    cuts = itertools.pairwise([0, *places, len(content)])
+    cuts = itertools.pairwise([*places, len(content)])
     parts = [(content[slice(*cut)], threading.Event()) for cut in cuts]
     handler = functools.partial(Slow, parts)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -63,7 +65,7 @@ def arriving(browser, finished, *marks):
 
 def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
     """The picture is there when its run has arrived, the curves when their library has."""
-    with arriving(browser, finished, b"plotly", b"parquet") as (page, ends):
+    with arriving(browser, finished, b"plotly", b"chunk-") as (page, ends):
         for seen, end in zip((PICTURE, CURVE), ends, strict=False):
             page.wait_for_selector(seen, state="attached")
             assert page.evaluate("document.readyState") == "loading"

@@ -1,35 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerTo, rowsOf, shareOf } from "circlet/answers";
-import { seriesOf, sweptIn } from "circlet/own";
 import { Scene } from "circlet/scene";
 import { Series } from "circlet/catalogue";
 import { close } from "./close.js";
-
-test("rows of a log are put together by run, array, step and token", () => {
-  const columns = {
-    seed: [0, 1, 0, 0, 0],
-    step: [5, 0, 0, 5, 0],
-    token: [1, 0, 1, 0, 0],
-    vector: [[4, 4], [9, 9], [2, 2], [3, 3], [1, 1]], // prettier-ignore
-  };
-  const found = seriesOf("embeddings", columns, []);
-  const { embedding } = found.get(0);
-  assert.deepEqual([embedding.steps, embedding.shape], [[0, 5], [2, 2]]); // prettier-ignore
-  assert.deepEqual([...embedding.values], [1, 1, 2, 2, 3, 3, 4, 4]);
-  assert.deepEqual(found.get(1).embedding.shape, [1, 2]);
-  const metrics = [{ name: "loss" }, { name: "unknown" }];
-  const { curves } = seriesOf("curves", { seed: [0], step: [3], loss: [7] }, metrics).get(0);
-  assert.deepEqual([curves.shape, ...curves.values], [[2], 7, NaN]);
-});
-
-test("what differs between points is swept, numbers in their order", () => {
-  const points = [10, 9, 10].map((p, i) => ({ parameters: { p, d: 2, task: "ab"[i % 2] } }));
-  assert.deepEqual(sweptIn(points), [
-    { name: "p", values: ["9", "10"], words: false },
-    { name: "task", values: ["a", "b"], words: true },
-  ]);
-});
 
 const P = 3;
 const GIVEN = [0, 1, 2, 1, 2, 0, 2, 0, 0]; // of 2 + 2 = 1 it says 0

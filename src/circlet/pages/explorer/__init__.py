@@ -66,9 +66,6 @@ class Stop(TypedDict):
     text: str  # two sentences
 
 
-LIBRARIES = ("plotly", "parquet")
-
-
 def _own(name: str) -> str:
     """Return the text of a file in this folder."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
@@ -178,7 +175,7 @@ def make(target: Target) -> None:
         imports=Markup(json.dumps({"imports": modules})),
         main=Markup(_own("main.js")),
         catalogue=packing.text(json.dumps(catalogue)),
-        libraries={name: packing.text(_own(f"vendored/{name}.js")) for name in LIBRARIES},
+        plotly=packing.text(_own("vendored/plotly.js")),
         opening=[chunk for chunk in chunks if chunk.turn == packing.OPENING],
         others=[chunk for chunk in chunks if chunk.turn != packing.OPENING],
     )

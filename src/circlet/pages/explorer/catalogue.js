@@ -18,7 +18,7 @@ export function arrived(id) {
 }
 
 /** The bytes of a packed text, base64 of gzip. */
-export async function unpack(text) {
+async function unpack(text) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());

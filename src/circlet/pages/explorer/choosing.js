@@ -21,7 +21,7 @@ export const ownerOf = (/** @type {{ points: Point[] }} */ { points }, runId) =>
 async function arraysAt(/** @type {Point} */ point, run) {
   const wait = setTimeout(() => (byId("waiting").textContent = WAITING), PATIENCE);
   try {
-    return (await (point.arraysOf?.(run) ?? packedAt(point, run))) ?? {};
+    return (await packedAt(point, run)) ?? {};
   } catch (error) {
     return error;
   } finally {
@@ -220,16 +220,4 @@ function mark(boards, words) {
   byId("kept-now").hidden = !words;
   byId("panels").classList.toggle("double", Boolean(words));
   pair(boards);
-}
-
-/** Add results of a reader, and show the first of them; what was added before is replaced. */
-export async function add(/** @type {State} */ state, /** @type {Results} */ own) {
-  const { catalogue, points } = state;
-  Object.assign(catalogue.systems, own.systems);
-  Object.assign(catalogue.experiments, own.experiments);
-  const isOld = (point) => point.arraysOf && point.experiment in own.experiments;
-  const last = Math.max(catalogue.points.length - 1, ...points.map(({ place }) => place));
-  const added = own.points.map((point, i) => ({ ...point, place: last + 1 + i }));
-  state.points = [...points.filter((point) => !isOld(point)), ...added];
-  await choosePoint(state, added[0]);
 }

@@ -2,7 +2,7 @@
 import { grouped, range } from "circlet/numbers";
 import { inWords } from "circlet/words";
 
-export const SHARE = "0..1"; // the unit of shares
+const SHARE = "0..1"; // the unit of shares
 
 /** Of "train_loss": what of it, "train", and what it is, "loss". @type {(name: string) => { quantity: string, part: string }} */
 function split(name) {

@@ -2,14 +2,13 @@
 // choosing a run (choosing.js), moving through its training (moving.js) and the controls here.
 import { CHECKS, parse } from "circlet/address";
 import { Board } from "circlet/board";
-import { add, change, choosePoint, keep, ownerOf, release } from "circlet/choosing";
+import { change, choosePoint, keep, ownerOf, release } from "circlet/choosing";
 import { byId, on, onScheme } from "circlet/controls";
 import { offerFiles } from "circlet/files";
 import { wirePoints } from "circlet/grid";
 import { recall } from "circlet/linking";
 import { drawCharts, goTo, moveTo, trainingPlayer, show, stepOf } from "circlet/moving";
 import { inOrder } from "circlet/opening";
-import { PANELS } from "circlet/own";
 import { offerPlanes } from "circlet/plane";
 import { wireRuns } from "circlet/runs";
 import { offerTour } from "circlet/tour";
@@ -83,13 +82,10 @@ function wire(/** @type {State} */ state) {
 
 /**
  * Set up the runs of a catalogue, with panels that there are by name, and a promise of the plotting
- * library: `start` resolves when a run is shown, `add` adds results of a reader. `say` tells the
- * reader what is wrong, or "".
+ * library; resolves when a run is shown. `say` tells the reader what is wrong, or "".
  */
 export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say) {
-  const { systems } = catalogue;
-  const theirs = Object.values(systems).flatMap((system) => system.panels);
-  const names = new Set([...theirs, ...Object.keys(PANELS)]); // for results of a reader, too
+  const names = new Set(Object.values(catalogue.systems).flatMap(({ panels }) => panels));
   const tools = {
     plotly,
     goTo: (step) => goTo(state, step),
@@ -114,5 +110,5 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   wireView(state);
   wireKeys(state);
   wire(state);
-  return { start: () => recall(state), add: (/** @type {Results} */ own) => add(state, own) };
+  return recall(state);
 }

@@ -1,11 +1,7 @@
 import { arrived, unpackText } from "circlet/catalogue";
 import { byId, element } from "circlet/controls";
-import { onFiles } from "circlet/dropping";
 import { explore } from "circlet/explore";
-import { sum } from "circlet/numbers";
-import { resultsIn } from "circlet/own";
 import { panels } from "circlet/panels";
-import { counted } from "circlet/words";
 
 const text = async (id) => unpackText(await arrived(id));
 
@@ -21,22 +17,6 @@ async function add({ name, prefix, data }) {
     panels[prefix + panel] = { ...made, data: data ?? {} };
   }
   if (data) own.live?.(data);
-}
-
-/** Show a reader's own results; what is wrong with them is a sentence. */
-async function open(files, catalogue, explorer) {
-  const note = byId("own-note");
-  note.textContent = "Reading …";
-  try {
-    const own = await resultsIn(await files, catalogue.systems);
-    byId("explore").hidden = false;
-    byId("no-runs").hidden = true;
-    await explorer.add(own);
-    const runs = counted(sum(own.points.map((point) => point.runs.length)), "run");
-    note.textContent = `Opened ${runs} at ${counted(own.points.length, "setting")}.`;
-  } catch (error) {
-    note.textContent = `${error.message}.`;
-  }
 }
 
 /** The plotting library, which leaves its name on the window. */
@@ -64,12 +44,10 @@ for (const link of document.querySelectorAll("a[href^='#']")) {
 try {
   const catalogue = JSON.parse(await text("catalogue"));
   for (const collection of catalogue.collections) await add(collection);
-  const explorer = explore(catalogue, panels, load(), say);
-  onFiles([byId("own-files"), byId("own-folder")], (files) => open(files, catalogue, explorer));
   const isEmpty = !catalogue.points.some((point) => point.runs.length);
   byId("explore").hidden = isEmpty;
   byId("no-runs").hidden = !isEmpty;
-  if (!isEmpty) await explorer.start();
+  if (!isEmpty) await explore(catalogue, panels, load(), say);
   document.documentElement.dataset.ready = "yes"; // for those who drive the page
 } catch (error) {
   say(`This page could not be set up: ${error.message}. It needs a browser of 2023 or later.`);

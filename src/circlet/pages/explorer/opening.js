@@ -3,7 +3,7 @@ import { sum } from "circlet/numbers";
 import { counted, inWords } from "circlet/words";
 
 /** Points with runs, by system, those of experiments with the most runs first; each has its `place`. */
-export function inOrder(/** @type {Results} */ { points, systems }) {
+export function inOrder(/** @type {Catalogue} */ { points, systems }) {
   const rank = ({ system }) => Object.keys(systems).indexOf(system);
   const count = ({ experiment }) => runsOf(points, experiment);
   return points

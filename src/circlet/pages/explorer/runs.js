@@ -10,7 +10,7 @@ const KINDS = {
 };
 
 /** The first of some runs that has its training, else the first. @type {(runs: Run[]) => Run} */
-export const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0];
+const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0];
 
 /** The runs with an outcome, sorted; all, if none has it. @type {(runs: Run[], order: { by: string, isDown: boolean, outcome: string }) => Run[]} */
 export function listed(runs, { by, isDown, outcome }) {

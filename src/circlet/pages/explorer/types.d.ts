@@ -32,7 +32,7 @@ interface Point {
   planned: number;
   unlisted: number;
   /** Places of its values among those that are swept. */
-  at?: number[];
+  at: number[];
   seeds: Record<string, number>;
   /** By outcome: estimate, low, high, number of runs. */
   estimates: Record<string, number[]>;
@@ -40,8 +40,6 @@ interface Point {
   runs: Run[];
   /** Among the points of the catalogue, which names its data. */
   place?: number;
-  /** Reads the arrays of a run, if it is a reader's own. */
-  arraysOf?: (run: Run) => Promise<Arrays>;
 }
 
 interface Metric {
@@ -80,14 +78,11 @@ interface Stop {
   text: string;
 }
 
-/** What is in the page (__init__.py), or what a reader has added to it. */
-interface Results {
+/** What is in the page (__init__.py). */
+interface Catalogue {
   points: Point[];
   systems: Record<string, System>;
   experiments: Record<string, Experiment>;
-}
-
-interface Catalogue extends Results {
   tour: Stop[];
   collections: { name: string; prefix: string; data: any }[];
 }
