@@ -11,6 +11,7 @@ from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import DEVIATES, NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
 from circlet.collections.ding import ablated_starts, shorter_runs
+from circlet.collections.musat.tables import musat_claims
 from circlet.pages import story
 from circlet.pages.story import number
 from circlet.study import claims_file, registry
@@ -188,6 +189,26 @@ def steps_of_two(study: str, level: float) -> str:
     losses = table(study, "losses")
     losses = losses[losses["experiment"].isin(["trajectory", "ablated_starts"])]
     return number(ablated_starts.sooner(losses, level).value)
+
+
+def limited(study: str, column: str, layer: str) -> str:
+    """Return a mean weight or bias of a layer at weight decay 0, divided by that at 1."""
+    rows = table(study, "weight_magnitudes").query("experiment == 'decay_scan' and layer == @layer")
+    ratio = musat_claims.shrinkage(rows.assign(layer="hidden"), column)
+    return f"{number(ratio.value)} {interval(ratio.low, ratio.high)}"
+
+
+def spikes_of_two(study: str) -> pd.Series:
+    """Return the spikes of the test loss of each run from two random circles, by run."""
+    losses = table(study, "losses").query("experiment == 'random_starts' and keep_random == 2")
+    by_run = losses.sort_values("step").groupby("run_id")["test_loss"]
+    return by_run.apply(lambda loss: ablated_starts.spikes(loss.to_numpy()))
+
+
+def rollouts(study: str, method: str) -> pd.Series:
+    """Return the error of rollouts of the ODEs of `trajectory`, as a share of the mean signal."""
+    fits = table(study, "ode_fits").query("experiment == 'trajectory' and method == @method")
+    return fits["rollout_error"] / fits["mean_signal"]
 
 
 def tail(study: str, name: str) -> float:

@@ -75,7 +75,9 @@ def test_scaled_frequencies():
     assert claims.scaled(both, above=True).value == 1
     below = claims.scaled(both, above=False)
     assert (below.value, below.n) == (1, 5)
-    assert below.low < 0.2  # five deaths do not show that all die
+    half = claims.scaled(survival({1: True, 2: False, 3: False}, factor=0.8), above=False)
+    assert half.value == 0.5  # of the others survive, in every run
+    assert half.low < 0.1 and below.low < 0.5  # five deaths do not show that all die
 
 
 def test_auc_within_runs():

@@ -129,17 +129,17 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
     Far means two standard deviations of the other initial signals from their mean. Above: the
     survival rate of the frequency. Below: the survival rate of the others minus its own.
     """
-    values = []
+    rows = []
     for _, run in survival.groupby("run_id"):
         is_scaled = run["frequency"] == run["scale_frequency"]
         rest = run.loc[~is_scaled, "initial_signal"]
         deviation = (run.loc[is_scaled, "initial_signal"].iloc[0] - rest.mean()) / rest.std()
         if deviation >= 2 if above else deviation <= -2:
-            mine = float(run.loc[is_scaled, "alive"].iloc[0])
-            gap = float(run.loc[~is_scaled, "alive"].mean()) - mine
-            values.append((*run[SEEDS].iloc[0], mine if above else gap))
-    frame = pd.DataFrame(values, columns=[*SEEDS, "value"])
-    return over_runs(frame["value"], frame, 0 if above else -1, 1)
+            alive = run.groupby(is_scaled)["alive"].mean()
+            rows.append((*run[SEEDS].iloc[0], alive[False], alive[True]))
+    runs = pd.DataFrame(rows, columns=[*SEEDS, "others", "scaled"])
+    own = over_runs(runs["scaled"], runs, 0, 1)
+    return own if above else contrasts.difference(over_runs(runs["others"], runs, 0, 1), own)
 
 
 def always_first(survival: pd.DataFrame) -> Estimate:
