@@ -4,6 +4,8 @@ import contextlib
 import math
 import os
 import shlex
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -226,6 +228,13 @@ def failures(study: Study, partial: str, most: int = 20, is_remote: bool = False
             then_partial,
         ]
     )
+
+
+def python() -> str:
+    """Return the command of this Python: a path, unless a shell finds it as ``python``."""
+    if shutil.which("python") == sys.executable:
+        return "python"
+    return shlex.quote(os.path.relpath(sys.executable))
 
 
 def to_run(config: Path) -> str:

@@ -84,7 +84,7 @@ def summary(study: Study) -> str:
             f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. Frozen studies of circlet "
             f"have judged {len(there)} of them: {claims.counted(there['frozen_verdict'])}."
         )
-    lines += ["", f"all {len(card)} claims: python -m circlet scorecard"]
+    lines += ["", f"all {len(card)} claims: {terminal.python()} -m circlet scorecard"]
     return "\n".join([*lines, *_pages(study)])
 
 
