@@ -13,8 +13,8 @@
 
 namespace circlet {
 
-// While this exists, the thread takes subnormal numbers (below 1.2e-38 in float) for 0. Small losses have
-// such gradients, and for many processors a product with one takes a hundred times as long as others.
+// While this exists, the thread takes subnormal numbers (below 1.2e-38 in float) for 0. Gradients
+// have many of them, and on many processors a product with one takes a hundred times as long.
 struct SubnormalsAreZero {
 #if defined(__x86_64__)
     const unsigned int before = _mm_getcsr();
