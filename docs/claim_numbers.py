@@ -193,8 +193,8 @@ def steps_of_two(study: str, level: float) -> str:
 
 def limited(study: str, column: str, layer: str) -> str:
     """Return a mean weight or bias of a layer at weight decay 0, divided by that at 1."""
-    rows = table(study, "weight_magnitudes").query("experiment == 'decay_scan' and layer == @layer")
-    ratio = musat_claims.shrinkage(rows.assign(layer="hidden"), column)
+    rows = table(study, "weight_magnitudes").query("experiment == 'decay_scan'")
+    ratio = musat_claims.shrinkage(rows, column, layer)
     return f"{number(ratio.value)} {interval(ratio.low, ratio.high)}"
 
 

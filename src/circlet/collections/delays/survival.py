@@ -90,7 +90,8 @@ def fit(model: str, times: pd.DataFrame) -> Fit:
     # Near its least value a loss changes by less than its rounding, and processors round
     # differently. A root of its slopes is exact enough to be the same on all.
     best = root(lambda q: loss(q)[1], found.x, tol=1e-12)
-    parameters = best.x if np.abs(best.fun).max() < 1e-6 else found.x
+    is_best = np.abs(best.fun).max() < 1e-6 and loss(best.x)[0] <= found.fun + 1e-6
+    parameters = best.x if is_best else found.x
     return Fit(model, parameters[:-1], float(parameters[-1]))
 
 
