@@ -199,10 +199,9 @@ def limited(study: str, column: str, layer: str) -> str:
 
 
 def spikes_of_two(study: str) -> pd.Series:
-    """Return the spikes of the test loss of each run from two random circles, by run."""
+    """Return the spikes of the test loss of each run from two random circles."""
     losses = table(study, "losses").query("experiment == 'random_starts' and keep_random == 2")
-    by_run = losses.sort_values("step").groupby("run_id")["test_loss"]
-    return by_run.apply(lambda loss: ablated_starts.spikes(loss.to_numpy()))
+    return ablated_starts.spikes_of_runs(losses)
 
 
 def rollouts(study: str, method: str) -> pd.Series:
