@@ -48,7 +48,8 @@ class LogHandler(LogHandlerBase):
             if not self._is_displayed(record) and (text := self.format(record)):
                 if self.is_coloured:
                     text = COLOURS.get(record.levelno, "{}").replace("{}", text)
-                print(text, file=getattr(sys, self.stream), flush=True)  # above the display
+                # In one piece, as the display writes, too; it is printed above the display.
+                print(f"{text}\n", end="", file=getattr(sys, self.stream), flush=True)
         except Exception:  # as any handler does: no message may end the study
             self.handleError(record)
 
