@@ -16,6 +16,11 @@ from circlet.terminal import duration
 
 DOCS = Path(__file__).parent
 INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}
+# As Linux calls the processors of studies/peers_elsewhere.json.
+ELSEWHERE = {
+    "AMD EPYC": "AMD EPYC, Zen 3, 0.5 MB of L2 cache",
+    "Intel(R) Xeon(R) Processor": "Intel Xeon, 2 MB of L2 cache",
+}
 
 
 @cache
@@ -40,6 +45,7 @@ def peers(name: str = "peers") -> pd.DataFrame:
     measured = json.loads((DOCS / f"studies/{name}.json").read_text(encoding="utf-8"))
     return pd.DataFrame(
         {
+            "processor": process["machine"]["processor"],
             "kernels": process["machine"]["kernels"],
             "system": row["system"],
             "other": other,
@@ -95,10 +101,16 @@ def peer_machine() -> str:
     )
 
 
-def on_intel(kernels: str) -> str:
-    """Return the ratios of JAX on a processor of Intel, in words."""
-    rows = peers("peers_intel").query("kernels == @kernels and other == 'JAX'")
-    return listed([f"{row.ratio:.2f} (`{row.system}`)" for row in rows.itertuples()])
+def other_processors() -> str:
+    """Return CPU time of JAX over that of the kernels on other processors, as a Markdown table."""
+    rows = peers("peers_elsewhere").query("other == 'JAX'")
+    medians = rows.pivot_table("ratio", ["processor", "kernels"], "system", aggfunc="median")
+    titles = ["processor", "instructions", *(f"`{system}`" for system in medians)]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for (processor, kernels), ratios in medians.iterrows():
+        cells = [ELSEWHERE[processor], INSTRUCTIONS[kernels], *(f"{x:.2f}" for x in ratios)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def n_processes() -> int:
