@@ -140,10 +140,10 @@ def _collect(node: ast.AST, texts: list[str]) -> None:
             if (
                 name == "body"
                 and isinstance(node, _DOCUMENTED)
-                and ast.get_docstring(node) is not None
+                and ast.get_docstring(node, clean=False) is not None
             ):
                 value = value[1:]
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Meta":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Meta":
                 value = [child for child in value if getattr(child, "arg", "") != "description"]
             if value:  # a later Python may know of further fields, which are empty
                 texts.append(f"{name} [")

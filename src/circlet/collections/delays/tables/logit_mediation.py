@@ -41,9 +41,20 @@ _SAMPLES, _FEWEST = 1000, 6
 _PIVOTED = ("generalised_step", "logit_scale_grokked")
 
 
-def by_seed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return times and logit scales with a row per seed, and columns by norm and temperature."""
-    return runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=list(_PIVOTED))
+class BySeed(NamedTuple):
+    """Times and logit scales (seeds, cells), and the norm and temperature of each cell."""
+
+    times: np.ndarray
+    scales: np.ndarray
+    norm: np.ndarray
+    temperature: np.ndarray
+
+    @classmethod
+    def of(cls, runs: pd.DataFrame) -> "BySeed":
+        cell = ["clamp_factor", "temperature"]
+        times, scales = (runs.pivot(index="seed", columns=cell, values=n) for n in _PIVOTED)
+        norm, temperature = np.array(times.columns.to_list(), dtype=float).T
+        return cls(times.to_numpy(float), scales.to_numpy(float), norm, temperature)
 
 
 class Cells(NamedTuple):
@@ -55,14 +66,12 @@ class Cells(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, wide: pd.DataFrame, rows: np.ndarray | slice = slice(None)) -> "Cells":
-        """Return the cells of all seeds (see ``by_seed``), or of some rows, perhaps repeated."""
-        times, scales = (wide[name].to_numpy(float)[rows] for name in _PIVOTED)
-        time = np.median(np.nan_to_num(times, nan=np.inf), axis=0)
-        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float).T
+    def of(cls, wide: BySeed, rows: np.ndarray | slice = slice(None)) -> "Cells":
+        """Return the cells of all seeds, or of some, perhaps repeated."""
+        time = np.median(np.nan_to_num(wide.times[rows], nan=np.inf), axis=0)
         known = np.isfinite(time) & (time > 0)
-        scale = np.nanmedian(scales[:, known], axis=0)
-        return cls(norm[known], temperature[known], time[known], scale)
+        scale = np.nanmedian(wide.scales[rows][:, known], axis=0)
+        return cls(wide.norm[known], wide.temperature[known], time[known], scale)
 
     def raised(self) -> tuple[int, np.ndarray] | None:
         """Return the cell of least norm and temperature, and those of the largest norm; or None."""
@@ -112,8 +121,8 @@ _VALUES = {"norm_effect": norm_effect, "recovered": recovered, "norm_adds": norm
 
 def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
     """Return values of the cells, with percentiles of bootstrap samples of seeds."""
-    wide, stream = by_seed(runs), np.random.default_rng(0)
-    n = len(wide)
+    wide, stream = BySeed.of(runs), np.random.default_rng(0)
+    n = len(wide.times)
     samples = [Cells.of(wide, stream.integers(0, n, n)) for _ in range(_SAMPLES)]
     found = {}
     for name, value in _VALUES.items():
@@ -138,7 +147,7 @@ def table(study: Study) -> Iterator[dict]:
     for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["loss", "residual", "p"]):
         if runs["generalised_step"].notna().sum() < 2:
             continue
-        cells = Cells.of(by_seed(runs))
+        cells = Cells.of(BySeed.of(runs))
         yield row | {
             **stats.columns(over_seeds(runs)),
             **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),

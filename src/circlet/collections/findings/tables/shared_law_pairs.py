@@ -7,6 +7,7 @@ their time course, but not which frequency is the double of which.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -84,18 +85,23 @@ def gains(runs: list[tuple[np.ndarray, ...]], fitted: int, names: list[str]) -> 
     """
     base = shared_laws.mean_field(names)
 
-    def left(terms: Callable[[np.ndarray], np.ndarray] | None) -> float:
-        def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-            base_terms = base.design(s, v)
-            return base_terms if terms is None else np.concatenate([base_terms, terms(s)], axis=-1)
+    def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.concatenate([base.design(s, v), *(terms(s) for terms in _PAIRS.values())], -1)
 
-        form = shared_laws.Form(design, ())
-        parts = [shared_laws.sums(form, *run) for run in runs]
-        law = shared_laws.total(parts[:fitted]).solve()
-        return shared_laws.total(parts[fitted:]).error(law)
+    parts = [shared_laws.sums(shared_laws.Form(design, ()), *run) for run in runs]
+    train, test = (shared_laws.total(some) for some in (parts[:fitted], parts[fitted:]))
+    step = runs[0][0][:1]
+    ends = np.cumsum([len(names), *(terms(step).shape[-1] for terms in _PAIRS.values())])
 
-    without = left(None)
-    return {name: 1 - left(terms) / without for name, terms in _PAIRS.items()}
+    def left(first: int, end: int) -> float:
+        columns = [*range(len(names)), *range(first, end)]
+        return test.chosen(columns).error(train.chosen(columns).solve())
+
+    without = left(0, 0)
+    return {
+        name: 1 - left(first, end) / without
+        for name, (first, end) in zip(_PAIRS, pairwise(ends.tolist()), strict=True)
+    }
 
 
 def table(study: Study) -> Iterator[dict]:
