@@ -69,6 +69,7 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
         planning.plan(config)
 
 
+@pytest.mark.slow
 def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
     new.system(mine, "sums")
     new.figure(mine, "times")
@@ -214,6 +215,7 @@ SLOW = """    pairs, target = examples
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_check_shows_a_warning_once(mine, capsys):
     new.system(mine, "sums")

@@ -49,6 +49,7 @@ def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
     assert "Measuring what a step of a network costs" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_collection_that_imports_another_can_be_measured(cache, network):
     config = written(study_of(network, "results")) | {"collections": [str(network), str(NETWORKS)]}
     (network / "equations/quadratic.py").write_text(
@@ -68,6 +69,7 @@ def test_a_network_that_fails_is_said_when_it_is_planned(cache, network):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_vmap_does_slowly_is_said_when_it_is_measured_and_not_in_jobs(
     cache, network, tmp_path, capsys
 ):

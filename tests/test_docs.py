@@ -18,6 +18,7 @@ render = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(render)
 
 
+@pytest.mark.slow
 def test_pages_are_what_their_templates_give():
     pages = render.pages()
     assert pages
@@ -25,6 +26,7 @@ def test_pages_are_what_their_templates_give():
         assert path.read_text(encoding="utf-8") == text, f"{path}: run `make docs`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_frozen_study_follows_from_itself(study, monkeypatch):
     monkeypatch.chdir(ROOT)

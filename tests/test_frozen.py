@@ -97,6 +97,7 @@ def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
     assert (other / "text.md").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_a_study_in_parts_is_frozen_part_by_part(tmp_path, monkeypatch, error_of):
     """Two sittings, of which each has only its own logs, give what one sitting gives."""
     monkeypatch.chdir(tmp_path)

@@ -25,13 +25,13 @@ from circlet.study import planning
 
 # mlcroissant calls what later versions of rdflib and of pandas will not have.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:The inplace keyword"),
 ]
 FROZEN = [
-    pytest.param(path.parent, id=name, marks=() if name == "phase" else pytest.mark.slow)
+    pytest.param(path.parent, id=path.parent.name)
     for path in sorted(ROOT.glob("docs/studies/*/config.yaml"))
-    for name in [path.parent.name]
 ]
 
 

@@ -146,6 +146,7 @@ def test_paired_shares_cover():
     assert 0.93 < hits / 400 <= 1
 
 
+@pytest.mark.slow
 def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
     """These include settings other than parameters, and parameters that only one study has."""
     few = {"steps": 5, "seeds": {"count": 2}, "block": 2, "log": {}}

@@ -78,6 +78,7 @@ def test_on_a_terminal_it_is_displayed(empty_project):
     assert told.read_text().count("\n") == 1
 
 
+@pytest.mark.slow
 def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     long = config("results/mine", system="particles", steps=10**7)["experiments"]
     study_of(empty_project, notify=COMMAND, experiments=long)

@@ -72,6 +72,7 @@ def test_what_is_no_yaml_is_said(empty_project):
     assert "not valid JSON or YAML" in fails(empty_project, "-n")  # Snakemake reads it first
 
 
+@pytest.mark.slow
 def test_a_truncated_log_is_named_and_mended(project):
     block = next(STUDY.blocks)
     path = project.folder / block.log("embeddings")

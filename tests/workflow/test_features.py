@@ -53,6 +53,7 @@ def test_snakemakes_own_report_is_made_at_the_end_of_a_run(empty_project):
     assert '"Sweeps": {' in page
 
 
+@pytest.mark.slow
 def test_snakemakes_own_report_has_the_figures(project):
     project.snakemake("--report", "report.html")
     page = (project.folder / "report.html").read_text()

@@ -60,6 +60,7 @@ def test_a_whole_study_is_not_marked(half_done):
     assert "missing_blocks" not in runs.footer
 
 
+@pytest.mark.slow
 def test_experiments_that_have_not_begun_are_left_out(half_done):
     whole = json.loads(half_done.json) | {"reproduce": {"table1": "e", "table2": "later"}}
     earlier = whole["experiments"]["e"]
@@ -103,6 +104,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
     assert set(make_tables(partial, "forecast_milestones", "forecast")["weight_decay"]) <= {0.1}
 
 
+@pytest.mark.slow
 def test_what_cannot_be_made_is_named_and_nothing_old_is_left(half_done, capsys):
     """If a log is damaged after an earlier call, tables of that call do not remain."""
     path = half_done.results / "a study.json"
@@ -184,6 +186,7 @@ def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
             pass
 
 
+@pytest.mark.slow
 def test_without_the_table_of_runs_the_last_partial_result_stays(half_done, error_of):
     cli.main(["partial", "--study", half_done.json])
     folder = half_done.results / "partial"

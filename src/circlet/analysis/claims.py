@@ -108,8 +108,8 @@ class Chance(NamedTuple):
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
             f"were true and all intervals covered 95 %, we would expect at most "
-            f"{self.expected:.1f} such tests, by chance. If the tests were also independent, "
-            f"{self.disagree} or more such tests would have a probability of at most {self.p:.2g}."
+            f"{self.expected:.1f} such tests, by chance. If the tests were also independent, the "
+            f"probability of {self.disagree} or more such tests would be at most {self.p:.2g}."
         )
 
 
