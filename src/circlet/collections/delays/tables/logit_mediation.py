@@ -51,6 +51,7 @@ class BySeed(NamedTuple):
 
     @classmethod
     def of(cls, runs: pd.DataFrame) -> "BySeed":
+        """Return those of runs at several norms and temperatures."""
         cell = ["clamp_factor", "temperature"]
         times, scales = (runs.pivot(index="seed", columns=cell, values=n) for n in _PIVOTED)
         norm, temperature = np.array(times.columns.to_list(), dtype=float).T
