@@ -102,12 +102,19 @@ def lasso_r2(study: str) -> pd.DataFrame:
     return fits.pivot_table(index="d", columns="method", values="r2")
 
 
-def lasso_of_squares(study: str) -> tuple[float, float]:
-    """Return R² and the share of nonzero coefficients of a Lasso of one run's squared signals."""
-    runs = table(study, "trajectories").dropna(subset="signal").groupby("run_id")
-    squares = ode.dense(next(iter(runs))[1]) ** 2
-    law = ode.fit(squares, "lasso")
-    return ode.r2(law, squares), law.nonzero
+def lasso_of_squares(study: str) -> pd.DataFrame:
+    """Return R² and the share of nonzero coefficients of a Lasso of each run's squared signals.
+
+    ``gap`` is the R² of least squares minus that of the Lasso.
+    """
+    rows = []
+    for _, run in table(study, "trajectories").dropna(subset="signal").groupby("run_id"):
+        squares = ode.dense(run) ** 2
+        laws = {method: ode.fit(squares, method) for method in ("lasso", "least_squares")}
+        r2 = {method: ode.r2(law, squares) for method, law in laws.items()}
+        gap = r2["least_squares"] - r2["lasso"]
+        rows.append({"r2": r2["lasso"], "gap": gap, "nonzero": laws["lasso"].nonzero})
+    return pd.DataFrame(rows)
 
 
 def arithmetic(study: str, name: str) -> dict[str, Any]:

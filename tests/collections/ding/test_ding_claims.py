@@ -14,25 +14,38 @@ from circlet.collections.ding.tables import ding_claims as claims
 from circlet.study import planning
 
 
-def rates(n_runs, n=2000, seed=0):
-    """Return survival rates with a known true correlation, each from a number of runs."""
+def crossed(n_runs, n=100, seed=0, network=0.0):
+    """Return survival of 20 embeddings with each of some networks, and the true correlation.
+
+    With some networks, frequencies with a large signal survive more often: by ``network``.
+    """
     rng = np.random.default_rng(seed)
-    signal = rng.normal(87, 3, n)
-    true = np.clip(0.3 + 0.05 * (signal - 87) + 0.05 * rng.normal(size=n), 0.01, 0.99)
-    seen = rng.binomial(n_runs, true) / n_runs
-    frame = pd.DataFrame({"initial_signal": signal, "rate": seen, "rate_n": n_runs})
-    frame["embedding_seed"] = np.arange(n) % 20
-    return frame, float(np.corrcoef(signal, true)[0, 1])
+    signal = rng.normal(87, 3, (20, n))
+    slope = 0.05 + network * rng.normal(size=n_runs)[:, None, None]
+    true = np.clip(0.3 + slope * (signal - 87) + 0.05 * rng.normal(size=(20, n)), 0.01, 0.99)
+    alive = rng.random(true.shape) < true
+    seeds, embeddings, frequencies = (axis.ravel() for axis in np.indices(alive.shape))
+    columns = dict.fromkeys(["network_seed", "data_seed"], seeds)
+    columns |= {"embedding_seed": embeddings, "frequency": frequencies}
+    frame = pd.DataFrame(columns).assign(alive=alive.ravel())
+    frame["initial_signal"] = signal[embeddings, frequencies]
+    return frame, float(np.corrcoef(signal.ravel(), true[0].ravel())[0, 1])
 
 
 def test_the_noise_of_few_runs_is_taken_out_of_the_correlation():
-    few, true = rates(6)
-    many, _ = rates(50, seed=1)
+    few, true = crossed(6)
+    many, _ = crossed(50, seed=1)
     expected = claims.signal_correlation(many).value
     assert claims.signal_correlation(few).value < expected - 0.1
     assert claims.signal_correlation(few, 50).value == pytest.approx(expected, abs=0.03)
     assert claims.signal_correlation(few, 10**9).value == pytest.approx(true, abs=0.03)
     assert claims.signal_correlation(many, 50).value == pytest.approx(expected, abs=0.01)
+
+
+def test_the_interval_of_the_correlation_allows_for_networks_that_are_shared():
+    alike, differing = (claims.signal_correlation(crossed(5, network=x)[0]) for x in (0, 0.05))
+    assert alike.n == differing.n == 5
+    assert differing.high - differing.low > 3 * (alike.high - alike.low)
 
 
 def test_the_line_is_that_of_survival_rates():
@@ -198,9 +211,8 @@ def counts(**columns):
 def test_runs_of_one_embedding_are_one_sample():
     """Forty runs of four embeddings count as four samples."""
     stream = np.random.default_rng(0)
-    frame, _ = rates(6, n=29 * 4)
-    frame["embedding_seed"] = np.repeat(np.arange(4), 29)
-    assert claims.signal_correlation(frame).n == 4
+    frame, _ = crossed(10)
+    assert claims.signal_correlation(frame[frame["embedding_seed"] < 4]).n == 4
     shared = pd.concat([counts()] * 5)
     assert claims.circles(shared)[::3] == (3.5, 8)
     assert claims.circles(shared).high - 3.5 > 0.4 > claims.circles(counts()).high - 4

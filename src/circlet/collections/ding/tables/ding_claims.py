@@ -38,7 +38,7 @@ OPTIONAL_ROLES = (
     "moduli",
 )
 TABLES = ("survival", "circle_counts")
-OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "survival_rates", "trajectories")
+OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "trajectories")
 COLUMNS = [
     column("claim", pa.string(), "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
@@ -46,29 +46,42 @@ COLUMNS = [
 ]
 
 
-def signal_correlation(rates: pd.DataFrame, trials: int | None = None) -> Estimate:
+def signal_correlation(survival: pd.DataFrame, trials: int | None = None) -> Estimate:
     """Pearson r of survival rate and initial signal, over embeddings and frequencies.
 
-    The frequencies of an embedding compete, so the jackknife leaves out whole embeddings. A rate
+    The frequencies of an embedding compete, and embeddings may share networks. So the jackknife, on
+    Fisher's z, leaves out whole embeddings, then whole networks; the wider interval counts. A rate
     from few runs is noisy, which lowers r. ``trials`` corrects r to that number of runs per
     embedding: the variance of our binomial noise is subtracted and that of ``trials`` runs added.
     """
-    raw = association.correlation_over_units(
-        rates["initial_signal"], rates["rate"], rates["embedding_seed"]
-    )
-    if trials is None or math.isnan(raw.high):
-        return raw
-    rate, n = rates["rate"].to_numpy(float), rates["rate_n"].to_numpy(float)
-    if n.min() < 2:
-        return Estimate(n=raw.n)
-    total = rate.var(ddof=1)
-    noise = (rate * (1 - rate) / (n - 1)).mean()  # unbiased for p (1 - p) / n
-    signal = total - noise
-    if signal <= 0:
-        return Estimate(n=raw.n)
-    corrected = raw.times(math.sqrt(total / (signal + noise * n.mean() / trials)))
-    # With few runs the noise may exceed the variance; then r is unknown.
-    return corrected if corrected.high < 1 else Estimate(n=raw.n)
+
+    def z(runs: pd.DataFrame) -> float:
+        groups = runs.groupby(["embedding_seed", "frequency"])
+        signal, rate, n = (groups[c].agg(how) for c, how in _OF_RATES)
+        if trials is not None and n.min() < 2:
+            return math.nan
+        with np.errstate(invalid="ignore", divide="ignore"):
+            r = np.corrcoef(signal, rate)[0, 1]
+            if trials is not None:
+                total = rate.var(ddof=1)
+                noise = (rate * (1 - rate) / (n - 1)).mean()  # unbiased for p (1 - p) / n
+                # With few runs the noise may exceed the variance; then r is unknown.
+                r *= np.sqrt(total / (total - noise + noise * n.mean() / trials))
+            return float(np.arctanh(r))
+
+    intervals = []
+    for kind in ("embedding_seed", "network_seed"):
+        seeds = survival[kind].unique()
+        parts = np.array([z(survival[survival[kind] != seed]) for seed in seeds])
+        if len(seeds) > 2 and np.isfinite(parts).all():
+            intervals.append(stats.jackknife(z(survival), parts).mapped(math.tanh))
+    n_seeds = int(survival[SEEDS].nunique().min())
+    if not intervals:
+        return Estimate(n=n_seeds)
+    return max(intervals, key=lambda found: found.high - found.low)._replace(n=n_seeds)
+
+
+_OF_RATES = (("initial_signal", "mean"), ("alive", "mean"), ("alive", "count"))
 
 
 def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
@@ -275,8 +288,8 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("frozen_double_descent", "frozen", "losses", double_descent),
     ("circles_rise_with_p", "primes", "circle_counts", lambda t: rises(t, "p")),
     ("circles_rise_with_d", "dimensions", "circle_counts", lambda t: rises(t, "d")),
-    ("signal_correlation", "initial_signals", "survival_rates", signal_correlation),
-    ("signal_correlation_50", "initial_signals", "survival_rates",
+    ("signal_correlation", "initial_signals", "survival", signal_correlation),
+    ("signal_correlation_50", "initial_signals", "survival",
      lambda t: signal_correlation(t, 50)),  # runs per embedding, as in figure 6 left
     ("line_at_86", "initial_signals", "survival", lambda t: line_at(t, 86)),
     ("line_at_95", "initial_signals", "survival", lambda t: line_at(t, 95)),
@@ -341,9 +354,6 @@ def table(study: Study) -> Iterator[dict]:
             rows = parquet.read_table(study, name)
             rows = rows[rows["experiment"].isin([study.reproduce[role], *base])]
         measured = effect(rows) if len(frame) else Estimate()
-        if "run_id" in frame:
-            n_runs = frame["run_id"].nunique()
-        else:
-            n_runs = int(frame.groupby("embedding_seed")["n_runs"].first().sum())
-        counts = {"n_runs": n_runs, "n_planned": sum(point.count for point in points)}
+        planned = sum(point.count for point in points)
+        counts = {"n_runs": frame["run_id"].nunique(), "n_planned": planned}
         yield {"claim": claim, **measured.columns("effect"), **counts}
