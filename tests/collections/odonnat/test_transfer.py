@@ -157,7 +157,7 @@ def test_an_incomplete_design_has_no_shares():
 
 
 def test_initialisations_may_matter_although_their_means_are_equal():
-    """Those that do well with one train set may do badly with the other."""
+    """Good ones with one train set may be bad ones with the other."""
     runs = crossed((0, 0, 0), levels=(20, 2, 2))
     better = np.random.default_rng(0).normal(size=20)[runs["embedding_seed"]]
     runs["test_accuracy"] += 0.1 * np.where(runs["data_seed"] == 0, better, -better)
