@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import ablated_starts, moduli, ode, survivors
-from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs
+from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs, signal_correlation
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -44,44 +44,6 @@ COLUMNS = [
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
     *COUNTS,
 ]
-
-
-def signal_correlation(survival: pd.DataFrame, trials: int | None = None) -> Estimate:
-    """Pearson r of survival rate and initial signal, over embeddings and frequencies.
-
-    The frequencies of an embedding compete, and embeddings may share networks. So the jackknife, on
-    Fisher's z, leaves out whole embeddings, then whole networks; the wider interval counts. A rate
-    from few runs is noisy, which lowers r. ``trials`` corrects r to that number of runs per
-    embedding: the variance of our binomial noise is subtracted and that of ``trials`` runs added.
-    """
-
-    def z(runs: pd.DataFrame) -> float:
-        groups = runs.groupby(["embedding_seed", "frequency"])
-        signal, rate, n = (groups[c].agg(how) for c, how in _OF_RATES)
-        if trials is not None and n.min() < 2:
-            return math.nan
-        with np.errstate(invalid="ignore", divide="ignore"):
-            r = np.corrcoef(signal, rate)[0, 1]
-            if trials is not None:
-                total = rate.var(ddof=1)
-                noise = (rate * (1 - rate) / (n - 1)).mean()  # unbiased for p (1 - p) / n
-                # With few runs the noise may exceed the variance; then r is unknown.
-                r *= np.sqrt(total / (total - noise + noise * n.mean() / trials))
-            return float(np.arctanh(r))
-
-    intervals = []
-    for kind in ("embedding_seed", "network_seed"):
-        seeds = survival[kind].unique()
-        parts = np.array([z(survival[survival[kind] != seed]) for seed in seeds])
-        if len(seeds) > 2 and np.isfinite(parts).all():
-            intervals.append(stats.jackknife(z(survival), parts).mapped(math.tanh))
-    n_seeds = int(survival[SEEDS].nunique().min())
-    if not intervals:
-        return Estimate(n=n_seeds)
-    return max(intervals, key=lambda found: found.high - found.low)._replace(n=n_seeds)
-
-
-_OF_RATES = (("initial_signal", "mean"), ("alive", "mean"), ("alive", "count"))
 
 
 def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
