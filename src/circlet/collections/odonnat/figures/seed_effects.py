@@ -1,6 +1,6 @@
 """Outcome of every combination of seeds for initialisation, data and order of batches (left), and
-the share of the variance that each seed explains (right). The rest of the variance is interaction
-between seeds, and chaos.
+the share of the variance that each seed explains (right): for the initialisation, with a given
+train set. The rest of the variance is interaction with the order, and chaos.
 """
 
 import numpy as np
