@@ -102,6 +102,7 @@ def lasso_r2(study: str) -> pd.DataFrame:
     return fits.pivot_table(index="d", columns="method", values="r2")
 
 
+@cache  # two pages have numbers of it
 def lasso_of_squares(study: str) -> pd.DataFrame:
     """Return R² and the share of nonzero coefficients of a Lasso of each run's squared signals.
 

@@ -58,13 +58,13 @@ def signal_correlation(survival: pd.DataFrame, trials: int | None = None) -> Est
                 r *= np.sqrt(total / (total - noise + noise * n.mean() / trials))
             return float(np.arctanh(r))
 
-    intervals = []
+    whole, intervals = z(survival), []
     for kind in ("embedding_seed", "network_seed"):
         seeds = survival[kind].unique()
         parts = np.array([z(survival[survival[kind] != seed]) for seed in seeds])
         if len(seeds) > 2 and np.isfinite(parts).all():
-            intervals.append(stats.jackknife(z(survival), parts).mapped(math.tanh))
+            intervals.append(stats.jackknife(whole, parts).mapped(math.tanh))
     n_seeds = int(survival[SEEDS].nunique().min())
     if not intervals:
-        return Estimate(n=n_seeds)
+        return Estimate(math.tanh(whole), n=n_seeds)
     return max(intervals, key=lambda found: found.high - found.low)._replace(n=n_seeds)
