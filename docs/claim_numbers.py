@@ -9,9 +9,8 @@ from study_numbers import DOCS, interval, table
 
 from circlet import terminal
 from circlet.analysis import claims
-from circlet.analysis.verdicts import DEVIATES, NOT_RUN, UNDECIDABLE, UNDECIDED, VERDICTS
+from circlet.analysis.verdicts import DEVIATES, NOT_RUN, VERDICTS
 from circlet.collections.ding import ablated_starts, shorter_runs
-from circlet.collections.musat.tables import musat_claims
 from circlet.pages import story
 from circlet.pages.story import number
 from circlet.study import claims_file, registry
@@ -148,81 +147,11 @@ def claims_table(study: str, names: list[str], *chosen: str) -> str:
     return "\n".join(["| claim | our value | verdict |", "|---|---|---|", *lines]) if lines else ""
 
 
-def differences(study: str, collection: str) -> str:
-    """Return a collection's claims that deviate or differ as a Markdown list, with reasons.
-
-    A claim that repeats a test is left out if the test has the same recorded reason.
-    """
-    card = table(study, "scorecard")
-    recorded = {c["claim"]: c["reason"] for c in claims_file.claims(shipped(collection))}
-    selected = card[card["paper"] == collection]
-    selected = selected.assign(reason=selected["claim"].map(recorded).fillna(""))
-    lines = []
-    for reason, rows in claims.deviations(selected):
-        tests = rows[rows["tally"] == claims_file.TEST]
-        shown = (rows if tests.empty else tests).to_dict("records")
-        parts = [
-            f"**{row['verdict']}**{_uncounted(row)}: *{row['statement']}*. "
-            f"Our value: {story.measured(row)}. {_allowed(row)}"
-            for row in shown
-        ]
-        lines.append(f"- {' '.join(parts)} {reason}".rstrip())
-    return "\n".join(lines) or "No claim differs or deviates."
-
-
-def _allowed(row: dict[str, Any]) -> str:
-    """Return the margin around a claim's value, or the thresholds of a claim in words, in words."""
-    low, high = (number(row[end]) for end in ("same_low", "same_high"))
-    if not row["kind"].startswith("words"):
-        return f"Values from {low} to {high} are within the margin."
-    if math.isnan(row["same_low"]) or math.isnan(row["same_high"]):
-        return f"The threshold is {high if math.isnan(row['same_low']) else low}."
-    return f"The thresholds are {low} and {high}."
-
-
-def _uncounted(row: dict[str, Any]) -> str:
-    """Return a note if a claim does not count as a test, else an empty text."""
-    return "" if row["tally"] == claims_file.TEST else " (not a test)"
-
-
-def open_tests(study: str, collection: str) -> str:
-    """Return how many tests of a collection are not decided, and why, in sentences."""
-    tests = _tests({collection: study})
-    sentences = []
-    for verdict, why in (
-        (UNDECIDED, "undecided"),
-        (UNDECIDABLE, "undecidable, because the claimed value comes from too few runs"),
-        (NOT_RUN, "not run"),
-    ):
-        if n := int((tests["verdict"] == verdict).sum()):
-            sentences.append(f"{n} {'test is' if n == 1 else 'tests are'} {why}.")
-    return " ".join(sentences) or "Every test is decided."
-
-
 def steps_of_two(study: str, level: float) -> str:
-    """Return the steps to a loss of runs from two circles, as a multiple of those from all."""
+    """Return the steps to a loss of runs from two circles, in percent of those from all."""
     losses = table(study, "losses")
     losses = losses[losses["experiment"].isin(["trajectory", "ablated_starts"])]
-    return number(ablated_starts.sooner(losses, level).value)
-
-
-def limited(study: str, column: str, layer: str) -> str:
-    """Return a mean weight or bias of a layer at weight decay 0, divided by that at 1."""
-    rows = table(study, "weight_magnitudes").query("experiment == 'decay_scan'")
-    ratio = musat_claims.shrinkage(rows, column, layer)
-    return f"{number(ratio.value)} {interval(ratio.low, ratio.high)}"
-
-
-def spikes_of_two(study: str) -> pd.Series:
-    """Return the spikes of the test loss of each run from two random circles."""
-    losses = table(study, "losses").query("experiment == 'random_starts' and keep_random == 2")
-    return ablated_starts.spikes_of_runs(losses)
-
-
-def rollouts(study: str, method: str) -> pd.Series:
-    """Return the error of rollouts of the ODEs of `trajectory`, as a share of the mean signal."""
-    fits = table(study, "ode_fits").query("experiment == 'trajectory' and method == @method")
-    return fits["rollout_error"] / fits["mean_signal"]
+    return number(100 * ablated_starts.sooner(losses, level).value)
 
 
 def tail(study: str, name: str) -> float:

@@ -96,12 +96,6 @@ def rises(study: str) -> str:
     return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
 
 
-def lasso_r2(study: str) -> pd.DataFrame:
-    """Return the mean R² of linear fits by dimension, a column per method."""
-    fits = table(study, "ode_fits").query("experiment == 'ode_dimensions' and status == 'fitted'")
-    return fits.pivot_table(index="d", columns="method", values="r2")
-
-
 @cache  # two pages have numbers of it
 def lasso_of_squares(study: str) -> pd.DataFrame:
     """Return R² and the share of nonzero coefficients of a Lasso of each run's squared signals.
