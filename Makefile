@@ -42,10 +42,14 @@ $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[$*]'
 	@touch $@
 
+# Processes of tests keep no compiled modules, so what they import is compiled before.
+IMPORT_ALL = $(BIN)/python -c 'import pkgutil, circlet; names = (m.name for m in pkgutil.walk_packages(circlet.__path__, "circlet.")); [__import__(name) for name in names if "._" not in name]'
+
 # Groups for developers: make .venv/with-dev (all checks), ... pip knows them since version 25.1.
 $(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable . --group $*
+	@$(if $(filter dev,$*),$(IMPORT_ALL))
 	@touch $@
 
 # Writes uv.lock with the versions of constraints.txt: after an edit of these, or of the dependencies.

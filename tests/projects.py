@@ -89,8 +89,10 @@ def project_files() -> list[str]:
 
 
 def project_copy(folder: Path) -> Project:
-    """Copy the files of the project, and its built kernels, without results."""
-    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
+    """Copy the files of the project, its kernels and compiled modules, without results."""
+    suffixes = (".so", ".pyc")
+    compiled = [p for p in (ROOT / "src").rglob("*") if p.suffix in suffixes]
+    built = [str(path.relative_to(ROOT)) for path in compiled]
     for name in [*project_files(), *built]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)

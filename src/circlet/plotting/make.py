@@ -24,7 +24,8 @@ def make(target: "Target") -> None:
             raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:
             save(figure, path)
-            figure.set_layout_engine("none")  # the layout stays
+            with mpl.rc_context({"figure.constrained_layout.use": False}):
+                figure.set_layout_engine()  # the layout stays
 
 
 def save(figure: Figure, path: Path) -> None:

@@ -76,11 +76,12 @@ def draw(study: Study) -> Figure:
         for axes, (title, measures) in zip(line, _PANELS.items(), strict=True):
             _lines(axes, group, measures)
             axes.set(xlabel="step", title=title)
-            axes.legend(fontsize=7)
             if title.startswith("loss"):
                 axes.set_yscale("log")
             else:
                 low = -1 if group[list(measures)].min().min() < 0 else 0
                 axes.set_ylim(low - 0.05, 1.05)
         line[0].set_ylabel(text)
+    for axes in grid[0]:
+        axes.legend(fontsize=7)
     return figure
