@@ -108,8 +108,8 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     where: Annotated[
         Annotated[Arguments, Meta(min_length=1)],
         Meta(
-            description="Parameter values of these points, or arguments of interventions, such "
-            "as `scale_factor`."
+            description="Values of parameters, or of arguments of interventions: `scale_factor` "
+            "is the argument `factor` of `scale`."
         ),
     ]
     count: Annotated[Count, Meta(description="Number of seeds at these points.")]
@@ -174,7 +174,7 @@ class Range(Keys, frozen=True, kw_only=True):
     ] = UNSET
     range: Annotated[
         Numbers | UnsetType,
-        Meta(description="`[first, end, step]`: whole numbers without `end`. Default step: 1."),
+        Meta(description="`[first, end, step]`: whole numbers below `end`. Default step: 1."),
     ] = UNSET
     uniform: Annotated[
         Numbers | UnsetType,
@@ -269,9 +269,9 @@ class Experiment(Keys, frozen=True, kw_only=True):
         Meta(
             description="Precision of the factors of matrix products, forward and backward: "
             "`float32` (no rounding), `tf32` (10 bits of mantissa) or `bfloat16` (7 bits). Sums, "
-            "weights, the gradient with respect to the logits, and logs stay float32. `tf32` and "
-            "`bfloat16` take 1.4 to 3.1 times the time per step and need dtype `float32`. `sweep` "
-            "can list several."
+            "weights, the gradient with respect to the logits, and logged values stay float32. "
+            "`tf32` and `bfloat16` take 1.4 to 3.1 times the time per step and need dtype "
+            "`float32`. `sweep` can list several."
         ),
     ] = "float32"
     block: Annotated[
@@ -286,7 +286,7 @@ class Experiment(Keys, frozen=True, kw_only=True):
             dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
         ],
         Meta(
-            description="Two values to compare, for a swept parameter or for an argument of an "
+            description="Two values to compare, for each swept parameter or argument of an "
             "intervention: `{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The "
             "table `comparisons` and the figure `forest` show the differences between runs with "
             "the same seed, separately for each combination of other swept parameters."

@@ -104,8 +104,8 @@ class Config(Keys, frozen=True, kw_only=True):
     parents: Annotated[
         Experiments,
         Meta(
-            description="Experiments from whose runs others start, and which this study does not "
-            "run. Copy their logs from another study: "
+            description="Experiments with parents of runs, which this study does not train itself. "
+            "Copy their logs from another study: "
             "`cp -a results/a/logs/NAME results/b/logs/`."
         ),
     ] = {}
@@ -126,10 +126,10 @@ class Config(Keys, frozen=True, kw_only=True):
     notify: Annotated[
         Annotated[str, Meta(min_length=1)] | None,
         Meta(
-            description="A shell command that runs after Snakemake has finished or failed, for at "
-            "most a minute. If there was nothing to do, it does not run. `$CIRCLET_STATUS` is "
-            "`success` or `failure`, and `$CIRCLET_RESULTS` is the folder of results. The standard "
-            "input of the command lists the failures."
+            description="A shell command that runs when Snakemake has finished or failed; it is "
+            "stopped after a minute. If there was nothing to do, it does not run. "
+            "`$CIRCLET_STATUS` is `success` or `failure`, and `$CIRCLET_RESULTS` is the "
+            "folder of results. The standard input of the command lists the failures."
         ),
     ] = None
     checkpoints: Annotated[
@@ -165,8 +165,8 @@ class Config(Keys, frozen=True, kw_only=True):
         dict[str, str],
         Meta(
             description="The experiment for each role. Without an experiment, a role has no tables "
-            "and figures. For its claims, the scorecard then shows the verdicts of circlet's "
-            "stored studies, but does not count them."
+            "and figures. The scorecard then shows the verdicts of circlet's stored studies on "
+            "the role's claims, but does not count them."
         ),
     ] = {}
 

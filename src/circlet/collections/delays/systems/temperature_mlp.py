@@ -31,14 +31,14 @@ SYSTEM = SystemSpec(
         "weight_decay": parameters.weight_decay(1.0, "Decoupled weight decay of matrices (AdamW)."),
         "temperature": number("Divides the logits; it is not trained.", 1.0, exclusiveMinimum=0),
         "loss": choice(
-            "Loss that training minimises; squared error: of the logits and a one-hot vector.",
+            "Loss that training minimises; squared_error compares logits with a one-hot vector.",
             "cross_entropy",
             "squared_error",
         ),
         "residual": choice(
             "Formula for the gradient of the cross-entropy with respect to the logit of the right "
             "class. exact: minus the sum of the other probabilities; cancelling: softmax - 1, as "
-            "in PyTorch, which rounding destroys if the probability is near 1.",
+            "in PyTorch; rounding destroys it if the probability is near 1.",
             "exact",
             "cancelling",
         ),

@@ -48,7 +48,7 @@ SYSTEM = SystemSpec(
         "residual": choice(
             "Formula for the gradient of the loss with respect to the logit of the right class. "
             "exact: minus the sum of the other probabilities; cancelling: softmax - 1, as in "
-            "PyTorch, which rounding destroys if the probability is near 1.",
+            "PyTorch; rounding destroys it if the probability is near 1.",
             "exact",
             "cancelling",
         ),

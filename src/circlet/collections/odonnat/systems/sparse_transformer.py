@@ -70,7 +70,7 @@ SYSTEM = SystemSpec(
             2048,
             minimum=1,
         ),
-        "batch_size": integer("Sequences per step; if n_train, full batches.", 32, minimum=1),
+        "batch_size": integer("Sequences per step; n_train for full batches.", 32, minimum=1),
         "learning_rate": number("Learning rate of Adam.", 0.003, exclusiveMinimum=0),
         "mlp_divisor": number("Divisor of the learning rate of the MLP.", 1.0, exclusiveMinimum=0),
         "weight_decay": number("Decoupled weight decay of every parameter.", 0.0, minimum=0),
