@@ -29,6 +29,14 @@ def test_the_plan_tells_minutes_from_days(monkeypatch):
     assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(long))
 
 
+def test_the_plan_says_which_runs_are_finished(tmp_path):
+    study = ran(tmp_path)
+    assert "2 of 2 runs are finished." in terminal.plan(study)
+    more = planning.plan(config(tmp_path, seeds={"count": 4}))
+    assert "2 of 4 runs are finished." in terminal.plan(more)
+    assert "finished" not in terminal.plan(planning.plan(config(tmp_path / "new")))
+
+
 def test_numbers_have_three_digits():
     assert [terminal.number(v) for v in (0.12345, 1.2345, 99.96, 102.24, math.nan, None)] == [
         "0.123", "1.23", "100", "102.2", "–", "–",

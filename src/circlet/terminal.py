@@ -71,6 +71,9 @@ def plan(study: Study) -> str:
     n = len(tables) + len(figures) + PAGES
     seconds = n * cost.target_seconds()
     cores = len(os.sched_getaffinity(0))
+    done = [block for block, state in progress.states(study) if state == "done"]
+    left = seconds + total[5] - sum(map(cost.job_seconds, done))
+    finished = f"{sum(b.count for b in done)} of {total[3]} runs are finished. " if done else ""
     lines = [
         aligned(
             header,
@@ -80,8 +83,8 @@ def plan(study: Study) -> str:
         "",
         "CPU time: estimate for one core of this machine. MB, min: memory and time limit (minutes) "
         "of a CPU job of the largest block. SLURM adds 500 MB for Snakemake.",
-        f"With {n} tables, figures and pages (~{duration(seconds)} of CPU time): about "
-        f"{duration((seconds + total[5]) / cores)} on the {cores} cores of this machine.",
+        f"{finished}With {n} tables, figures and pages (~{duration(seconds)} of CPU time): about "
+        f"{duration(left / cores)} on the {cores} cores of this machine.",
         "",
     ]
     for name in study.config.experiments:
