@@ -300,5 +300,6 @@ def make_partial(arguments: argparse.Namespace) -> None:
         if arguments.study is not None:
             options = ["--study", arguments.study]
             options += ["--collections", *arguments.collections] if arguments.collections else []
-        print(f"failed:  {failed} blocks, see: python -m circlet status {shlex.join(options)}")
+        command = f"{terminal.python()} -m circlet status {shlex.join(options)}"
+        print(f"failed:  {failed} blocks, see: {command}")
     print(f"report:  {report.outputs[0]}\nexplorer: {explorer.outputs[0]}")

@@ -245,7 +245,8 @@ def to_run(config: Path) -> str:
     option = f"--configfile {shlex.quote(str(config))}"
     ours = PACKAGE.parents[1] / "Snakefile"
     if not ours.exists():  # circlet is installed from a wheel, which has no workflow
-        return f"python -m circlet run {option} && python -m circlet partial {option}"
+        circlet = f"{python()} -m circlet"
+        return f"{circlet} run {option} && {circlet} partial {option}"
     where = "" if Path.cwd() == ours.parent else f"-s {shlex.quote(str(ours))} "
     return f"snakemake {where}--cores all {option}"
 
