@@ -112,7 +112,8 @@ def test_new_says_what_comes_next(tmp_path, capsys, monkeypatch):
     ]
     path = Path("a b/said/net.yaml")
     monkeypatch.setattr(terminal, "PACKAGE", tmp_path / "python/site-packages/circlet")
-    run = f"python -m circlet run {given} && python -m circlet partial {given}"
+    circlet = f"{terminal.python()} -m circlet"
+    run = f"{circlet} run {given} && {circlet} partial {given}"
     assert terminal.to_run(path) == run  # there is no workflow in a wheel
     monkeypatch.undo()
     monkeypatch.chdir(ROOT)
