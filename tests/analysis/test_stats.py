@@ -117,13 +117,6 @@ def test_wilsons_interval_is_the_published_one(k, n, low, high):
     assert stats.count(k, n) == pytest.approx((k, low * n, high * n, n), abs=5e-5 * n)
 
 
-def test_newcombes_interval_is_the_published_one():
-    """Newcombe 1998, table II, example (a): 56/70 - 48/80, method 10."""
-    assert contrasts.share_difference(56, 70, 48, 80)[:3] == pytest.approx(
-        (0.2, 0.0524, 0.3339), abs=1e-4
-    )
-
-
 def test_welchs_interval_is_the_published_one():
     """Student's data on sleep, as in the examples of R's ``t.test``."""
     drug_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
@@ -199,13 +192,6 @@ SAMPLES = {
     "far": 1e9 + 1e-4 * STREAM.normal(size=8),  # nearly constant
     **{f"normal_{n}": 3 + STREAM.normal(size=n) for n in (1, 2, 3, 4, 5, 6, 7, 30, 2001)},
 }
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_only_none_and_all_have_intervals_that_reach_the_bounds(n):
-    for k in range(n + 1):
-        assert (stats.share(k, n).low == 0) == (stats.count(k, n).low == 0) == (k == 0)
-        assert (stats.share(k, n).high == 1) == (stats.count(k, n).high == n) == (k == n)
 
 
 def test_no_difference_of_shares_is_beyond_one():

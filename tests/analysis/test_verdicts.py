@@ -35,10 +35,6 @@ def ours(value, half, n=300):
     return Estimate(value, value - half, value + half, n)
 
 
-def counted(k, n):
-    return stats.count(k, n)
-
-
 RUNS = claim("share", 12, 100)
 MEAN = claim("mean", 40, 88, low=36, high=44)  # sd 19.1: the margin is 5.74
 BARE = claim("mean", 60, 25, margin=5)
@@ -54,30 +50,30 @@ TIMES = claim("words_ratio", margin=2, least=2)
     ("judged", "measured", "verdict"),
     [
         # 12 of 100 runs: 4.1 to 23.3 counts as the same. The published sample is noisy, too.
-        (RUNS, counted(360, 3000), REPRODUCED),
-        (RUNS, counted(36, 300), REPRODUCED),
-        (RUNS, counted(20, 300), COMPATIBLE),
-        (RUNS, counted(12, 100), REPRODUCED),
-        (RUNS, counted(9, 100), COMPATIBLE),
-        (RUNS, counted(15, 300), DIFFERS),
-        (RUNS, counted(90, 300), DIFFERS),
-        (RUNS, counted(105, 300), DEVIATES),
-        (RUNS, counted(5, 3000), DEVIATES),
-        (RUNS, counted(1, 4), UNDECIDED),
+        (RUNS, stats.count(360, 3000), REPRODUCED),
+        (RUNS, stats.count(36, 300), REPRODUCED),
+        (RUNS, stats.count(20, 300), COMPATIBLE),
+        (RUNS, stats.count(12, 100), REPRODUCED),
+        (RUNS, stats.count(9, 100), COMPATIBLE),
+        (RUNS, stats.count(15, 300), DIFFERS),
+        (RUNS, stats.count(90, 300), DIFFERS),
+        (RUNS, stats.count(105, 300), DEVIATES),
+        (RUNS, stats.count(5, 3000), DEVIATES),
+        (RUNS, stats.count(1, 4), UNDECIDED),
         (RUNS, Estimate(), NOT_RUN),
-        (claim("share", 0, 100), counted(0, 300), REPRODUCED),
-        (claim("share", 0, 100), counted(0, 3000), REPRODUCED),
-        (claim("share", 0, 100), counted(4, 1000), REPRODUCED),
-        (claim("share", 0, 100), counted(20, 1000), COMPATIBLE),
-        (claim("share", 0, 100), counted(40, 300), DEVIATES),
+        (claim("share", 0, 100), stats.count(0, 300), REPRODUCED),
+        (claim("share", 0, 100), stats.count(0, 3000), REPRODUCED),
+        (claim("share", 0, 100), stats.count(4, 1000), REPRODUCED),
+        (claim("share", 0, 100), stats.count(20, 1000), COMPATIBLE),
+        (claim("share", 0, 100), stats.count(40, 300), DEVIATES),
         # Six runs, or eight published ones, are too few: a false value would pass, too.
-        (claim("share", 100, 100), counted(6, 6), UNDECIDED),
-        (claim("share", 8, 8), counted(5, 8), UNDECIDED),
+        (claim("share", 100, 100), stats.count(6, 6), UNDECIDED),
+        (claim("share", 8, 8), stats.count(5, 8), UNDECIDED),
         (claim("mean", 77.4, 1, margin=5), ours(63, 8, 14), UNDECIDABLE),
         # Few published runs: more of ours may decide, or cannot if the values are about the same.
-        (claim("share", 4, 25), counted(3, 25), UNDECIDED),
-        (claim("share", 4, 20), counted(200, 1000), UNDECIDABLE),
-        (claim("share", 40, 40), counted(98, 100), COMPATIBLE),
+        (claim("share", 4, 25), stats.count(3, 25), UNDECIDED),
+        (claim("share", 4, 20), stats.count(200, 1000), UNDECIDABLE),
+        (claim("share", 40, 40), stats.count(98, 100), COMPATIBLE),
         # Half-widths of means add in squares: 3 and 4 give 5.
         (MEAN, ours(40, 3), REPRODUCED),
         (MEAN, ours(40.7, 3), REPRODUCED),
@@ -143,7 +139,7 @@ def test_differences_of_shares():
     gap = contrasts.difference(stats.share(15, 300), stats.share(12, 100))
     known = contrasts.share_difference(15, 300, 12, 100)
     assert gap[:3] == pytest.approx(known[:3], abs=1e-9)
-    shown = verdicts.judge(RUNS, counted(15, 300)).difference
+    shown = verdicts.judge(RUNS, stats.count(15, 300)).difference
     assert shown[:3] == pytest.approx((-7, -11, -1), abs=0.6)
 
 
@@ -153,7 +149,7 @@ def test_a_nearer_count_never_has_a_worse_verdict(n):
     order = [REPRODUCED, COMPATIBLE, UNDECIDED, UNDECIDABLE, DIFFERS, DEVIATES]
     for published, counts in ((0, range(0, n, n // 100)), (100, range(n, 0, -(n // 100)))):
         found = [
-            order.index(verdicts.judge(claim("share", published, 100), counted(k, n)).verdict)
+            order.index(verdicts.judge(claim("share", published, 100), stats.count(k, n)).verdict)
             for k in counts
         ]
         assert found == sorted(found)
@@ -201,7 +197,7 @@ def test_true_values_disagree_one_time_in_twenty_at_most():
     for _ in range(700):
         k, n = stream.binomial(100, 0.3), 300
         judged = claim("share", k, 100)
-        found.append(verdicts.judge(judged, counted(int(stream.binomial(n, 0.3)), n)).verdict)
+        found.append(verdicts.judge(judged, stats.count(int(stream.binomial(n, 0.3)), n)).verdict)
     wrong = sum(verdict in DISAGREES for verdict in found)
     assert 0.01 < wrong / 700 < 0.08  # 0.05 plus four standard errors is 0.083
     assert DEVIATES not in found

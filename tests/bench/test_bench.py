@@ -1,14 +1,13 @@
 """The benchmark measures what it says. No test requires a speed."""
 
 import itertools
-import json
 import time
 
 import pytest
 import torch
 from conftest import config
 
-from circlet import bench, cli, native
+from circlet import bench, native
 from circlet.bench import training
 from circlet.study import cost, planning
 from circlet.training import native_run
@@ -25,22 +24,13 @@ def uncovered(system):
 KERNELS = [system for system in SYSTEMS if not uncovered(system)]
 
 
-@pytest.fixture(scope="module")
-def rows():
-    return list(training.measure(CPU, repeats=2, seconds=0.02))
-
-
-def test_a_row_is_consistent(rows):
+def test_a_row_is_consistent():
+    rows = list(training.measure(CPU, repeats=2, seconds=0.02))
     assert [row["system"] for row in rows] == SYSTEMS
     for row in rows:
         for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
         assert row["circlet"] == ("kernel" if row["system"] in KERNELS else "pytorch")
-
-
-def test_without_kernels_a_job_takes_pytorch(monkeypatch):
-    monkeypatch.setattr(native, "uncovered", lambda *_: "there are none")
-    assert list(training.ways(SYSTEMS[0])) == ["pytorch"]
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):
@@ -119,18 +109,6 @@ def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
     assert done == sum(one.done for one in made)
     assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
-
-
-@pytest.mark.slow  # half a minute
-def test_the_command(capsys, monkeypatch):
-    monkeypatch.setattr(bench, "SECONDS", 0.02)
-    monkeypatch.setattr(bench, "REPEATS", 1)
-    cli.main(["bench", "--json"])
-    measured = json.loads(capsys.readouterr().out)
-    assert measured["machine"]["versions"]["torch"] == torch.__version__
-    text = bench.text(measured)
-    assert [row["system"] for row in measured["training"]] == SYSTEMS
-    assert all(system in text for system in SYSTEMS)
 
 
 def a_machine(device="cpu", **changes):

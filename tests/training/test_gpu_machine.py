@@ -11,6 +11,7 @@ import sys
 import pytest
 from conftest import ROOT, config
 
+from circlet import bench
 from circlet.storage import parquet, provenance
 from circlet.study import planning
 
@@ -105,6 +106,7 @@ def test_training_is_benched_on_a_bare_machine(bare):
     measured = json.loads(bare(bare.folder / "bench.py", "--json").stdout)
     assert [row["system"] for row in measured["training"]] == ["particles"]
     assert measured["study"]
+    assert "particles" in bench.text(measured)
 
 
 @pytest.mark.parametrize(("package", "command"), [("jsonschema", "plan"), ("torch", "run")])

@@ -65,7 +65,6 @@ def test_fewer_logs_train_nothing(tmp_path):
     ("changes", "why"),
     [
         ({"log": {"curves": {"every": 2}}}, "no curves of step 2"),
-        ({"parameters": {"learning_rate": 0.02}}, ""),  # another folder: no state at all
         ({"steps": 10}, "no embeddings of step 10"),
     ],
 )

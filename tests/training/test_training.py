@@ -14,26 +14,6 @@ from circlet.training.stack import Stack
 CPU = torch.device("cpu")
 
 
-def test_adamw_with_multipliers_equals_groups_of_torch():
-    generator = torch.Generator().manual_seed(0)
-    start = torch.randn(3, 8, generator=generator, dtype=torch.float64)
-    whole = start.split([4, 3, 1], 1)
-    ours = dict(zip(((1, 1), (0.1, 0.5), (0, 1)), (part.clone() for part in whole), strict=True))
-    parts = [torch.nn.Parameter(part.clone()) for part in whole]
-    optimizer = Adam(ours, 0.01, 0.3)
-    groups = [{"params": parts[:1]}, {"params": parts[1:2], "lr": 0.001, "weight_decay": 0.15}]
-    reference = torch.optim.AdamW(groups, lr=0.01, weight_decay=0.3)
-    for _ in range(30):
-        gradient = torch.randn(3, 8, generator=generator, dtype=torch.float64)
-        own = gradient.split([4, 3, 1], dim=1)
-        optimizer.step(dict(zip(ours, (g.contiguous() for g in own), strict=True)))
-        for part, g in zip(parts, own, strict=True):
-            part.grad = g.clone()
-        reference.step()
-    for mine, theirs in zip(ours.values(), parts, strict=True):  # the last array is frozen
-        torch.testing.assert_close(mine, theirs.detach(), rtol=1e-12, atol=1e-14)
-
-
 @pytest.mark.parametrize("decoupled", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-14)])
 def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decoupled):
@@ -51,16 +31,6 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
         torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("p", [17, 16])
-def test_signal_of_a_planted_circle(p):
-    n = np.arange(p)
-    circle = np.stack([np.cos(2 * np.pi * 3 * n / p), np.sin(2 * np.pi * 3 * n / p)], axis=1)
-    signals = fourier.signals(circle[None])[0]
-    expected = np.zeros((p - 1) // 2)
-    expected[3 - 1] = p / np.sqrt(2)
-    np.testing.assert_allclose(signals, expected, atol=1e-12)
-
-
 @pytest.mark.parametrize("system", ["constant_attention", "particles"])
 def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, system):
     study = ran(tmp_path, system=system, steps=4, log={"embeddings": {"at": [2]}})
@@ -70,8 +40,8 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
         assert list(frame.columns) == schema.logs(block.point.system)[kind].names
         assert set(frame["seed"]) == {0, 1}
     embeddings = parquet.read_log(block, "embeddings")
-    assert sorted(set(embeddings["step"])) == [0, 2, 4]
-    assert len(embeddings) == 2 * 3 * 17
+    rows = [(seed, step, token) for seed in (0, 1) for step in (0, 2, 4) for token in range(17)]
+    assert [*embeddings[["seed", "step", "token"]].itertuples(index=False, name=None)] == rows
     signals = parquet.read_log(block, "signals")
     last = embeddings[(embeddings["seed"] == 1) & (embeddings["step"] == 4)]
     expected = fourier.signals(np.stack(last["vector"]))
@@ -136,25 +106,6 @@ def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
     assert list(runs["status"]) == ["finished", "diverged", "finished"]
 
 
-def test_outcomes_are_those_of_the_last_step():
-    tables = run.run(point(steps=30, dtype="float64"), [0, 1, 2], CPU)
-    runs, curves = (tables[kind].to_pandas() for kind in ("runs", "curves"))
-    last = curves[curves["step"] == 30].set_index("seed")
-    for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
-        np.testing.assert_array_equal(runs[name], last.loc[runs["seed"], name])
-    assert set(runs["dtype"]) == {"float64"}
-    assert runs["train_loss"].nunique() == 3
-    assert set(tables["signals"].to_pandas()["frequency"]) == set(range(1, 9))
-    assert set(tables["embeddings"].to_pandas()["token"]) == set(range(17))
-
-
-def test_long_logs_name_run_step_and_token_of_every_row():
-    p = point(steps=4, log={"embeddings": {"at": [2]}})
-    frame = run.run(p, [5, 9], CPU)["embeddings"].to_pandas()
-    expected = [(s, t, n) for s in (5, 9) for t in (0, 2, 4) for n in range(17)]
-    assert list(frame[["seed", "step", "token"]].itertuples(index=False, name=None)) == expected
-
-
 def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
     """All weights are still finite at that step."""
     tables = run.run(point(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
@@ -186,7 +137,6 @@ def test_outcomes_are_written_last(tmp_path, monkeypatch):
     monkeypatch.setattr(job.parquet, "write", lambda _, path, __: written.append(path.stem))
     job.run_block(next(planning.plan(config(tmp_path)).blocks), "cpu")
     assert written[-1] == "runs"
-    assert len(written) == 5
 
 
 @pytest.mark.parametrize("name", ["a", "b"])

@@ -65,6 +65,7 @@ def test_jobs_that_share_a_gpu_request_a_shard(blocks):
     whole = requests(gpu=4)
     assert (whole.whole_gpus(long), whole.shard(long)) == (1, None)
     assert requests().whole_gpus(long) is None
+    assert cost.memory_mb(long, on_gpu=True) > cost.memory_mb(long)
 
 
 @pytest.fixture
