@@ -106,9 +106,7 @@ def values(page, name):
 
 def column(page, n):
     """Return the texts of a column of the list of runs."""
-    return page.eval_on_selector_all(
-        f"#run-list tr td:nth-child({n})", "all => all.map(one => one.textContent)"
-    )
+    return page.locator(f"#run-list tr td:nth-child({n})").all_text_contents()
 
 
 def picture(page, panel):

@@ -230,17 +230,12 @@ def test_the_linear_ode_is_drawn_as_it_is(page_of):
     assert [colour for _, colour in heat["colorscale"]][::2] == ["#d55e00", "#0072b2"]
 
 
-def survivors_of(finished):
-    """Return the name of a training with survivors, and the survivors."""
-    runs = table("explorer_runs", finished)
-    alive = runs["survivors"].map(lambda ks: 0 if ks is None else len(ks))
-    row = runs[(alive > 0) & (runs["shown"] == "training")].iloc[0]
-    return row["run_id"], [int(k) for k in row["survivors"]]
-
-
 def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
-    run_id, alive = survivors_of(finished)
-    page = settled(page_of(at(run_id)))
+    runs = table("explorer_runs", finished)
+    n_alive = runs["survivors"].map(lambda ks: 0 if ks is None else len(ks))
+    row = runs[(n_alive > 0) & (runs["shown"] == "training")].iloc[0]
+    alive = [int(k) for k in row["survivors"]]
+    page = settled(page_of(at(row["run_id"])))
     columns, rows = numbers(page, "signals")
     rows = np.array(rows, float)
     chart = page.evaluate(CHART, "signals")

@@ -48,12 +48,6 @@ CHOSEN = """([which, name]) => {
 READS = "words => document.getElementById('reading-now').textContent.startsWith(words)"
 
 
-def choose_point(page, point):
-    """Choose a point among several; a single point is chosen already."""
-    if page.is_visible("#points"):
-        page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
-
-
 def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
     page = page_of()
     listed = table("explorer_runs", finished)
@@ -68,7 +62,8 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
             for point in points:
                 runs = [point.run_id(seed) for seed in point.every_seed]
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
-                choose_point(page, point)
+                if page.is_visible("#points"):  # a single point is chosen already
+                    page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
                 found = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
                 page.wait_for_selector(found)
                 words = page.inner_text("#point-note").split(": ")[1].split("; ")

@@ -133,10 +133,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
     assert len(hovers) == len(metrics)
     for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
         assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover
-    assert (
-        page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")[1:]
-        == HEADS[name]
-    )
+    assert page.locator("#run-head button").all_text_contents()[1:] == HEADS[name]
     reading = page.inner_text("#reading-now")
     assert reading.startswith("seed 0: finished · now train loss ")
     assert ("accuracy" in reading) == (name != "teacher")

@@ -73,11 +73,6 @@ def test_the_planted_law_predicts_a_decay_that_is_left_out_best(planted, law):
         assert scores[planted] > sorted(scores.values())[-2] + 0.02
 
 
-def test_a_time_plus_a_constant_has_an_exponent_below_one():
-    found = survival.exponent(drawn(lambda x: 100 + 150 / x))
-    assert found.high < 0.9
-
-
 def test_too_few_events_have_no_exponent():
     times = drawn(lambda x: 1e6 / x)
     assert np.isnan(survival.exponent(times).value)

@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from conftest import config
@@ -80,17 +79,6 @@ def test_embedding_std_scales_the_embedding():
         system.initial(parameters | {"embedding_std": s}, Seeds(0, 0, 0, 0)) for s in (1.0, 0.5)
     )
     np.testing.assert_array_equal(0.5 * one["embedding"], two["embedding"])
-
-
-def test_curves_of_a_run_are_its_own():
-    """Losses and accuracies of a run are the same in a block and alone."""
-    p = point(steps=60, dtype="float64", log={"curves": {"every": 20}})
-    together = run.run(p, [0, 1, 2, 3], CPU)["curves"].to_pandas()
-    assert together.query("step == 60")["train_accuracy"].nunique() > 1
-    for seed in range(4):
-        alone = run.run(p, [seed], CPU)["curves"].to_pandas()
-        same = together[together["seed"] == seed].reset_index(drop=True)
-        pd.testing.assert_frame_equal(same, alone, rtol=1e-5)
 
 
 def golden_values():

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from circlet.analysis import stats
 from circlet.collections.musat.tables import initialisations
 
 
@@ -54,10 +52,3 @@ def test_a_cell_that_ours_never_have_is_told_by_its_own_spread():
     assert np.isfinite(z[[0, 5]]).all()
     assert p > 0.05
     assert p_of(0, shares=(0.0, 0.0), paper=(0.0, 0.2))[3] < 0.01
-
-
-def test_angles_of_counts_have_one_variance():
-    stream = np.random.default_rng(0)
-    for share in (0.05, 0.2, 0.5):
-        found = stats.angle(stream.binomial(100, share, 4000), 100)
-        assert found.var() == pytest.approx(1 / 100.5, rel=0.15)

@@ -13,9 +13,7 @@ CPU = torch.device("cpu")
 
 
 def point(**changes):
-    return planning.plan(config("results", system="particles", dtype="float64", **changes)).points[
-        0
-    ]
+    return planning.plan(config(system="particles", dtype="float64", **changes)).points[0]
 
 
 def test_coinciding_sums_exert_no_infinite_force():

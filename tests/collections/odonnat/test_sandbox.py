@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ran, written
+from conftest import ran
 from PIL import Image
 
 from circlet import cli
@@ -12,10 +12,7 @@ from circlet.collections.odonnat import layer_projections, network_panels
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.figures import sandbox as figure
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
-from circlet.storage import parquet
-from circlet.study import planning
 from circlet.study.seeds import Seeds
-from circlet.training import run
 
 SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
 
@@ -147,24 +144,8 @@ def test_what_cannot_be_drawn_is_one_line(trained, error_of, arguments, message)
     assert message in error_of("sandbox", "--study", trained.json, *own)
 
 
-def test_a_run_that_is_not_done(trained, error_of):
-    elsewhere = planning.plan(written(trained) | {"results": str(trained.results / "other")})
-    said = error_of("sandbox", "--study", elsewhere.json, run_id(elsewhere))
-    assert "is missing; run snakemake to make it" in said
-
-
 def test_a_diverged_network_is_said(tmp_path, error_of):
     parameters = SMALL | {"learning_rate": 1e30}
     study = ran(tmp_path, system="sparse_transformer", steps=30, parameters=parameters)
     said = error_of("sandbox", "--study", study.json, run_id(study))
     assert "its network at step 30 is not finite" in said
-
-
-def test_weights_are_read_in_order(trained):
-    block = next(trained.blocks)
-    found = parquet.read_weights(block, [0, 12])
-    start = run.initials(block.point, [1], {})[0]
-    assert found.keys() == start.keys()
-    for name, array in start.items():
-        assert found[name].shape == (2, 2, *array.shape)
-        np.testing.assert_allclose(found[name][0, 1], array, rtol=1e-6)

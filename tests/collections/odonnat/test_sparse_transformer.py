@@ -20,20 +20,6 @@ def point(steps=100, dtype="float64", **parameters):
     return planning.plan(config(**settings, parameters=SMALL | parameters)).points[0]
 
 
-def test_label_is_the_sum_of_the_first_tokens():
-    parameters = point(p=3, vocabulary=3, k=4).parameters
-    train, test = system.sequences(parameters, Seeds(0, 0, 5, 0))
-    assert (train.shape, test.shape) == ((64, 12), (48, 12))
-    assert set(np.unique(train)) == {0, 1, 2}
-    data = system.data(parameters, [Seeds(0, 0, 5, 0)], torch.float64, CPU)
-    expected = [sum(map(int, row[:4])) % 3 for row in test]
-    assert data.test.target[0, 0].tolist() == expected
-    # One token stands at each position: as many zeros as positions, all else is minus infinity.
-    present = (data.train.absent[0] == 0).view(3, 12, 64)
-    np.testing.assert_array_equal(present.int().argmax(0).T, train)
-    assert torch.isneginf(data.train.absent[0]).sum() == 2 * 12 * 64
-
-
 def test_half_of_the_test_set_of_p_2_is_new():
     """Train sequences cover 39.3 % of all 4096: 1 - (1 - 1/4096)^2048."""
     shares = []
@@ -89,30 +75,6 @@ def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
         np.testing.assert_array_equal(narrow[name], wide[name])
     np.testing.assert_array_equal(narrow["hidden.weight"], wide["hidden.weight"][:10])
     np.testing.assert_allclose(narrow["output.weight"], 2 * wide["output.weight"][:, :10])
-
-
-def test_batches_follow_the_seed_of_the_order():
-    def first_batch(order):
-        parameters = point().parameters
-        data = system.data(parameters, [Seeds(0, 0, 0, order)], torch.float64, CPU)
-        return system.batch(data, 1).train.absent
-
-    assert torch.equal(first_batch(1), first_batch(1))
-    assert not torch.equal(first_batch(1), first_batch(2))
-
-
-def test_an_epoch_sees_every_sequence_once():
-    parameters = point(batch_size=24).parameters
-    data = system.data(parameters, [Seeds(0, 0, s, s) for s in (1, 2)], torch.float64, CPU)
-    epochs = []
-    for first in (1, 4):
-        parts = [system.batch(data, first + i).train for i in range(3)]
-        assert [part.target.shape[2] for part in parts] == [24, 24, 16]
-        epochs.append(torch.cat([part.absent for part in parts], 2))
-    for i in range(2):
-        whole = {c.numpy().tobytes() for c in data.train.absent[i].T.contiguous()}
-        assert all({c.numpy().tobytes() for c in e[i].T.contiguous()} == whole for e in epochs)
-    assert not torch.equal(*epochs)
 
 
 def test_gradient_norms_are_of_the_whole_train_set():
