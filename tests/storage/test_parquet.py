@@ -1,20 +1,16 @@
 import contextlib
 import errno
-import itertools
 import os
-import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import config, experiment, flipped, ran, run_blocks
+from conftest import experiment, flipped, ran, run_blocks
 
-from circlet import build
 from circlet.errors import LogError
 from circlet.storage import files, parquet, progress
-from circlet.study import planning, targets
+from circlet.study import planning
 
 
 @pytest.fixture
@@ -132,17 +128,3 @@ def test_no_log_is_taken_for_another(tmp_path):
             assert progress.state(block) in ("damaged", "outdated")
         path.write_bytes(content[path])
         assert len(parquet.read_log(block, kind))
-
-
-def test_no_table_is_taken_for_another(tmp_path):
-    study = run_blocks(planning.plan(config(tmp_path) | {"reproduce": {"table1": "e"}}))
-    made = [target for target in targets.ordered(study) if target.kind == "tables"]
-    for target in made:
-        build.make(target)
-    study = replace(study, keys={target.name: target.key for target in made})
-    assert len(made) > 10
-    for target, other in itertools.pairwise(made):
-        parquet.read_table(study, target.name)
-        shutil.copy(other.outputs[0], target.outputs[0])
-        with pytest.raises(LogError, match="was made from another config, other code"):
-            parquet.read_table(study, target.name)

@@ -92,17 +92,6 @@ def imported(module):
     return found
 
 
-@functools.cache
-def closure(module):
-    """Return all modules that a module imports, directly or not, except for type checkers alone."""
-    found = set()
-    todo = {module}
-    while todo:
-        found |= todo
-        todo = set().union(*map(fingerprint.imports, todo)) - found
-    return found
-
-
 def fits(name, room):
     """Return whether a module, by its name in circlet, is in a room."""
     pattern = re.escape(room).replace(r"\*", r"\w+")
@@ -140,7 +129,9 @@ def test_what_tables_and_figures_do_without(module):
     """Figures draw what tables hold, so they need no equations."""
     others = ["training", "bench", "pages", "cli", "build"]
     others += ["analysis.make", r".*\.equations"] if ".figures." in module else ["plotting"]
-    assert not [m for m in closure(module) if re.match(rf"({'|'.join(others)})\b", short(m))]
+    assert not [
+        m for m in fingerprint.closure(module) if re.match(rf"({'|'.join(others)})\b", short(m))
+    ]
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if short(m).startswith("pages")])
@@ -148,7 +139,7 @@ def test_pages_read_tables(module):
     text = registry.path_of(module).read_text()
     assert not re.search(r"read_log|read_weights|\.log\(", text)
     used = (".systems.", ".equations.", ".training.", ".sweeps")
-    assert not [m for m in closure(module) if any(f"{part}" in m for part in used)
+    assert not [m for m in fingerprint.closure(module) if any(f"{part}" in m for part in used)
                 and short(m) not in SPEC]  # fmt: skip
 
 
@@ -156,10 +147,6 @@ def test_pages_read_tables(module):
 def test_equations_need_torch_numpy_and_jaxtyping_alone(module):
     others = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
     assert others <= {"circlet", "jaxtyping", "numpy", "torch"}
-
-
-def test_nothing_imports_the_command_line_but_what_starts_it():
-    assert [m for m in MODULES if "circlet.cli" in imported(m)] == ["circlet.__main__"]
 
 
 def test_the_package_knows_no_snakemake():

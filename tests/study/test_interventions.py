@@ -8,7 +8,7 @@ from conftest import ROOT, config, experiment, refused, run_blocks
 
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
-from circlet.study import interventions, planning, points
+from circlet.study import interventions, planning
 from circlet.study.seeds import Seeds
 from circlet.training import job, run
 
@@ -163,7 +163,6 @@ def strongest(of):
         ([{"scale": {"frequency": 0, "factor": 1}}], "less than the minimum"),
         ([{"scale": {"factor": 1}}], "scale: needs frequency"),
         ([{"scale": {"frequency": 2, "factor": []}}], "factor: is empty"),
-        ([{"scale": {"frequency": 2, "factor": float("nan")}}], "nan must be finite"),
         ([{"scale": {"frequency": 2, "factor": 1, "by": 2}}], "unknown key 'by'"),
         ([{"keep": {}}], "needs one of frequencies, random, strongest"),
         ([{"keep": {"random": 1, "frequencies": [1]}}], "needs one of"),
@@ -183,16 +182,9 @@ def test_bad_interventions_are_one_line(tmp_path, acts, message):
     assert message in refused(lambda: study(tmp_path, e=small(interventions=acts)))
 
 
-@pytest.mark.parametrize(
-    ("system", "said"),
-    [
-        ("particles", "needs a trained system, but particles is simulated"),
-        ("networks.regression", "acts on the embedding, but networks.regression has none"),
-    ],
-)
-def test_what_is_not_trained_or_not_there_cannot_be_frozen(tmp_path, system, said):
-    frozen = config(tmp_path, system=system, interventions=[{"freeze": {}}])
-    with pytest.raises(ConfigError, match=f"freeze {said}"):
+def test_an_embedding_that_is_not_there_cannot_be_frozen(tmp_path):
+    frozen = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
+    with pytest.raises(ConfigError, match=r"freeze acts on the embedding, but networks\.regr"):
         planning.plan(frozen | {"collections": [str(ROOT / "tests/networks")]})
 
 
@@ -258,18 +250,6 @@ def test_logs_that_tables_need_must_be_written(tmp_path, kind):
         study(tmp_path, e=small(log={kind: None}))
 
 
-def test_a_new_version_of_interventions_runs_those_again_that_have_one(tmp_path, monkeypatch):
-    def specs():
-        whole = study(tmp_path, e=small(), f=small(interventions=[{"keep": {"random": 1}}]))
-        return [whole.experiment(name)[0].spec for name in ("e", "f")]
-
-    before = specs()
-    monkeypatch.setattr(points, "INTERVENTIONS_VERSION", 99)
-    after = specs()
-    assert after[0] == before[0]
-    assert after[1] != before[1]
-
-
 def golden_values():
     """Return values that may change only with a new VERSION of interventions.py."""
     stream = Seeds(5, 0, 0, 0).stream
@@ -307,18 +287,12 @@ def test_an_intervention_of_a_user(tmp_path):
     assert "networks.mix_share" in study.parameters
     made_by = none.spec["version"]
     assert made_by[1] == interventions.VERSION and len(made_by) == 3
+    assert not isinstance(base.spec["version"], list)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"share": 2.0}, "networks.mix.share: 2.0 is greater than the maximum of 1"),
-        ({"sahre": 0.5}, "unknown key 'sahre'"),
-        ({"of": "nothing"}, "there is no experiment 'nothing'"),
-    ],
-)
-def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path, arguments, said):
-    assert said in refused(lambda: mixed(tmp_path, **arguments))
+def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path):
+    said = refused(lambda: mixed(tmp_path, share=2.0))
+    assert "networks.mix.share: 2.0 is greater than the maximum of 1" in said
 
 
 def test_an_intervention_must_keep_the_arrays(tmp_path):

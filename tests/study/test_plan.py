@@ -18,10 +18,6 @@ from circlet.systems.spec import Log, number
 ANYWHERE = settings(derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def paths(**changes):
-    return [str(path) for block in planning.plan(config(**changes)).blocks for path in block.logs]
-
-
 def test_a_part_has_one_order_however_its_study_is_given():
     """So a table made by hand has its rows in the same order as Snakemake's."""
     swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
@@ -39,9 +35,10 @@ def test_a_part_has_one_order_however_its_study_is_given():
 
 
 def test_paths_are_readable():
-    assert paths(sweep={"weight_decay": [0.5]}, parameters={"p": 59, "d": 128})[0] == (
-        "results/logs/e/p59_d128_wd0.5/seeds_00000-00001/runs.parquet"
-    )
+    changes = config(sweep={"weight_decay": [0.5]}, parameters={"p": 59, "d": 128})
+    block = next(planning.plan(changes).blocks)
+    named = "results/logs/e/p59_d128_wd0.5/seeds_00000-00001/runs.parquet"
+    assert str(block.log("runs")) == named
 
 
 RATES = {"learning_rate": [0.01, 0.001]}
@@ -70,7 +67,8 @@ def test_a_job_has_the_names_of_the_plan(sweep):
     keep = [{"keep": {"strongest": 1, "of": "plain"}}]
     every = {"plain": experiment(sweep=sweep), "base": base}
     every["next"] = experiment(interventions=keep, sweep=sweep)
-    every["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, seeds={"count": 6})
+    many = {"block": None, "seeds": {"count": 100}}
+    every["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, **many)
     for block in planning.plan({"results": "r", "experiments": every}).blocks:
         (again,) = planning.plan(json.loads(block.study)).blocks
         assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
@@ -98,9 +96,6 @@ def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
 def test_numbers_are_canonical():
     assert {canonical(x) for x in (0.3, 3e-1, 0.299999999999999999)} == {"0.3"}
     assert canonical(0.123456789) == "0.123456789"
-    assert paths(sweep={"weight_decay": [1]}) == paths(sweep={"weight_decay": [1.0]})
-    one, other = (planning.plan(config(parameters={"weight_decay": v})).points[0] for v in (1, 1.0))
-    assert one.spec == other.spec
 
 
 @settings(ANYWHERE, max_examples=30)
@@ -115,7 +110,6 @@ def test_what_exists_is_never_renamed(decays, more, blocks):
     before = planning.plan(config(sweep={"weight_decay": decays[:1]}, seeds={"count": 2 * blocks}))
     after = planning.plan(
         config(sweep={"weight_decay": decays}, seeds={"count": 2 * (blocks + more)})
-        | {"results": "results"}
     )
     old = {str(b.log("runs")): b.study for b in before.blocks}
     new = {str(b.log("runs")): b.study for b in after.blocks}
@@ -174,11 +168,6 @@ def test_what_follows_from_each_key_is_decided():
     assert {*Experiment.__struct_fields__} == RUNS | BLOCKS | TABLES
 
 
-def test_logs_that_a_system_lacks_are_refused():
-    with pytest.raises(ConfigError, match="particles has no such log"):
-        planning.plan(config(system="particles", log={"curves": {"every": 7}}))
-
-
 def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
     own = {"collections": [str(ROOT / "tests/networks")]}
     sweep = {"momentum": [0.9], "optimizer": ["adamw", "sgd"]}
@@ -186,12 +175,6 @@ def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
         planning.plan(config(system="networks.regression", sweep=sweep) | own)
     cases = yaml.safe_load(str(error.value).split("`")[1])
     assert len(planning.plan(config(system="networks.regression", **cases) | own).points) == 2
-
-
-def test_schedule_has_first_and_last():
-    assert steps_of(Schedule(), 7).tolist() == [0, 7]
-    assert steps_of(Schedule(every=3), 7).tolist() == [0, 3, 6, 7]
-    assert steps_of(Schedule(at=(5, 2)), 7).tolist() == [0, 2, 5, 7]
 
 
 SCHEDULES = st.fixed_dictionaries(
@@ -251,13 +234,6 @@ def test_products_stand_in_identities_where_they_are_rounded():
     assert [point.arithmetic for point in cases] == [
         {"dtype": "float64", "products": "float32"}, {"dtype": "float32", "products": "tf32"},
     ]  # fmt: skip
-
-
-def test_run_ids_differ_between_experiments():
-    points = planning.plan(
-        {"results": "r", "experiments": {"a": experiment(), "b": experiment()}}
-    ).points
-    assert [p.run_id(3) for p in points] == ["a/p17_d2_wd0/s00003", "b/p17_d2_wd0/s00003"]
 
 
 def test_a_log_at_the_last_step_is_allowed():

@@ -32,9 +32,6 @@ LOOKED_UP = {
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),
-    "a file of equations": (
-        less("equations/drift.py", "\n\ndef data", '\nDATA = ("x.csv",)\n\n\ndef data'),
-        "equations/drift.py: DATA: there is no file 'x.csv' beside it"),
     "a text for files of equations": (
         less("equations/drift.py", "\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data'),
         'equations/drift.py: DATA must be a tuple of names, as in ("words.txt",)'),
@@ -51,8 +48,6 @@ LOOKED_UP = {
     "a role of a figure": (less("figures/distances.py", '"mine.rates"', '"mine.rate"'), "ROLES: t"),
     "a table of the run list": (
         less("run_list.py", '("mine.distances",)', '("mine.distance",)'), "run_list.py: TABLES: t"),
-    "a text for tables": (
-        less("run_list.py", '("mine.distances",)', '"mine.distances"'), "a tuple of strings"),
     "a figure of the report": (
         less("collection.yaml", "[distances]", "[distance]"), "yaml: figures: there is no figure"),
     "a table of an outcome": (
@@ -81,16 +76,12 @@ LOOKED_UP = {
         less("collection.yaml", "varies: [rate]", "logs: [curves]"), "logs: there is no log 'curv"),
     "a start of a role": (
         less("collection.yaml", "varies: [rate]", "from: rate"), "from: there is no role 'rate'"),
-    "a column of claims": (
-        having("claims.csv", ONE.replace("statement", "statment", 1)), "no column 'statement'"),
     "a table of claims": (
         having("claims.csv", ONE.replace("rates,distances", "rates,distance")),
         "claims.csv: mine.far: table: there is no table 'distance' (did you"),
     "a role of claims": (having("claims.csv", ONE.replace("rates", "rate")), "far: role: there is"),
     "a figure of claims": (
         having("claims.csv", ONE.replace(",distances\n", ",x\n")), "far: figure: there is no figu"),
-    "a kind of claims": (having("claims.csv", ONE.replace("mean", "men")), "far: no kind 'men'"),
-    "a number of claims": (having("claims.csv", ONE.replace(",1,", ",one,")), "published must be"),
     "a claim twice": (having("claims.csv", ONE + ONE.splitlines()[1]), "far: is listed twice"),
     "an import of it": (
         less("tables/distances.py", "mine import distance", "mine.distnce import of"),
@@ -144,7 +135,6 @@ def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     ("value", "said"),
     [
         ("../../x", "becomes the name of a folder: values that are texts may have only"),
-        ("a\nb", "becomes the name of a folder"),
         ("Z24", "parameters.kind: 'Z24' does not match '^[^Z]'"),
     ],
 )

@@ -1,6 +1,5 @@
 """Grids and random points of a config become lists; more seeds at some points; blocks by cost."""
 
-import json
 import math
 
 import numpy as np
@@ -85,12 +84,6 @@ def test_random_points_are_combined_with_a_grid():
     assert len(found) == 10
 
 
-def test_a_job_has_the_points_that_were_drawn():
-    study = planning.plan(config(sweep=RANGES, sample=5))
-    part = study.part(["e"])
-    assert [p.name for p in part.points] == [p.name for p in study.points]
-
-
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -104,7 +97,6 @@ def test_a_job_has_the_points_that_were_drawn():
         ({"sweep": {"p": {"uniform": [9, 5]}}, "sample": 2}, "must be smaller than the second"),
         ({"sweep": {"p": [5]}, "sample": 2}, "nothing is drawn at random"),
         ({"sweep": {"p": {"uniform": [5, 6]}}, "sample": 9}, "fewer than 9 different points"),
-        ({"sweep": {"p": 5}}, "must be a list: write [5]"),
         ({"sweep": {"p": {"linspace": [5, 7, math.inf]}}}, "must be finite numbers"),
         ({"sweep": {"p": {"uniform": [5, math.nan]}}, "sample": 2}, "must be finite numbers"),
         ({"sweep": {"p": {"choice": [[5]]}}, "sample": 1}, "choice.0"),
@@ -124,16 +116,6 @@ def test_some_points_have_more_seeds():
     assert counts == {(0, 5): 4, (0, 7): 2, (1, 5): 6, (1, 7): 6}
     fewer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2})
     assert {b.study for p in fewer for b in p.blocks} < {b.study for p in found for b in p.blocks}
-
-
-def test_points_of_an_intervention_have_more_seeds():
-    more = [{"where": {"scale_factor": 2}, "count": 4}]
-    scale = {"scale": {"frequency": 1, "factor": [1, 2]}}
-    found = points(interventions=[scale], seeds={"count": 2, "more": more})
-    assert {point.keys["scale_factor"]: point.count for point in found} == {1: 2, 2: 4}
-    more[0]["where"] = {"scale_factor": 3}
-    error = refused(lambda: points(interventions=[scale], seeds={"count": 2, "more": more}))
-    assert "where.scale_factor: no point has 3" in error
 
 
 @pytest.mark.parametrize(
@@ -166,10 +148,3 @@ def test_blocks_are_chosen_by_cost_and_more_seeds_change_none_that_is_full():
     wide = {"system": "embedding_mlp", "parameters": {"p": 400, "hidden": 2000}}
     assert blocks(3, **wide) == [f"{i:05d}-{i:05d}" for i in range(3)]
     assert blocks(100, steps=10**6) == blocks(100)
-
-
-def test_a_job_without_block_has_its_block():
-    study = planning.plan(config(block=None, seeds={"count": 100}))
-    for block in study.blocks:
-        (own,) = planning.plan(json.loads(block.study)).blocks
-        assert (own.name, own.log("runs")) == (block.name, block.log("runs"))
