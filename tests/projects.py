@@ -53,7 +53,11 @@ class Project:
 
     def would_run(self, config="config/smoke.yaml"):
         """Return the jobs that a dry run announces, by rule, without targets."""
-        lines = self.snakemake("--dry-run", config=config).stdout.splitlines()
+        return self.announced(self.snakemake("--dry-run", config=config).stdout.splitlines())
+
+    @staticmethod
+    def announced(lines):
+        """Return the jobs in the output of a dry run, by rule, without targets."""
         if "job" not in (line.split(" ")[0] for line in lines):
             assert any("Nothing to be done" in line for line in lines), lines
             return {}

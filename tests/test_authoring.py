@@ -245,7 +245,6 @@ def study_of(folder, results):
 
 
 EDITS = {
-    "a comment": ("equations", "import torch\n", "import torch  # a comment\n", "done"),
     "a docstring": ("equations", '"""Logits are', '"""Logits are, of course,', "done"),
     "its loss": ("equations", "0.8 * len", "0.7 * len", "outdated"),
     "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # part of its name

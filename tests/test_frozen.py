@@ -83,10 +83,14 @@ def test_an_edited_number_is_found_and_a_damaged_table_named(folder, capsys):
         frozen.audit(planning.plan_file(folder / "config.yaml"))
 
 
-def test_it_is_replaced_and_other_folders_are_left_alone(folder, tmp_path):
-    (folder / "tables/structures.parquet").unlink()
+def test_it_is_replaced_without_large_tables(folder, tmp_path, monkeypatch, capsys):
+    """Other folders are left alone."""
+    (folder / "tables/scorecard.parquet").unlink()
+    monkeypatch.setattr(frozen, "MOST_BYTES", 35_000)
     main(["freeze", str(folder), "--configfile", CONFIG])
-    assert (folder / "tables/structures.parquet").exists()
+    assert (folder / "tables/scorecard.parquet").exists()
+    assert "left out, " in capsys.readouterr().out
+    assert max(path.stat().st_size for path in folder.glob("tables/*")) <= 35_000
     other = tmp_path / "thesis"
     other.mkdir()
     (other / "text.md").write_text("mine")
@@ -180,13 +184,3 @@ def test_what_is_not_as_planned_is_not_frozen(tmp_path):
     with pytest.raises(LogError, match=r"effects\.parquet: is not as planned"):
         frozen.freeze(study, tmp_path / "new")
     assert not (tmp_path / "new").exists()
-
-
-def test_large_tables_are_left_out_and_said(finished, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(finished.folder)
-    monkeypatch.setattr(frozen, "MOST_BYTES", 35_000)
-    main(["freeze", str(tmp_path / "small"), "--configfile", CONFIG])
-    assert "left out, " in capsys.readouterr().out
-    sizes = [path.stat().st_size for path in tmp_path.glob("small/tables/*")]
-    assert sizes and max(sizes) <= 35_000
-    assert isinstance(pd.read_parquet(tmp_path / "small/tables/scorecard.parquet"), pd.DataFrame)

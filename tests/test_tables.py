@@ -320,11 +320,6 @@ FAULTS = {
     "a parameter as a column": ("tables/distances.py", "[RUN, SEED,",
                                 '[RUN, SEED, column("rate", pa.float64(), ""),',
                                 "distances.py: COLUMNS: 'rate' is there twice"),
-    "a column of an outcome": ("systems/drift.py", '"distance")', '"distnce")',
-                               "outcome size: the table mine.distances has no column distnce"),
-    "a column of the explorer": ("systems/drift.py", "    logs=",
-                                 '    run_columns={"sise": "size"},\n    logs=',
-                                 "drift.py: SYSTEM: the list of runs has no column 'sise'"),
     "a column of the table of runs": ("run_list.py", '"run_id"]]', '"run_id", "rate"]]',
                                       "run_list.py: 'rate' is circlet's own column"),
 }  # fmt: skip

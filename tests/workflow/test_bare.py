@@ -1,6 +1,5 @@
 """The workflow where only Snakemake is installed, as in the environment of Snakemake's catalog."""
 
-import os
 import re
 import subprocess
 import sys
@@ -8,22 +7,10 @@ import sys
 import pytest
 from conftest import ROOT
 from projects import project_copy
+from test_elsewhere import Folder
 
 GOOD = "Congratulations, your workflow is in a good condition!"
 KINDS = {"system", "one_of_tables", "one_of_figures", "report", "explorer"}
-
-
-def snakemake(project, *arguments, python=sys.executable, path=""):
-    """Return the exit status and the output of Snakemake in a copy of the project."""
-    done = subprocess.run(
-        [python, "-m", "snakemake", *arguments],
-        cwd=project.folder,
-        env=os.environ | {"PYTHONPATH": str(path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.returncode, done.stdout
 
 
 @pytest.fixture
@@ -34,14 +21,13 @@ def hidden(tmp_path):
 
 
 def test_without_the_package_the_linter_sees_a_rule_of_each_kind(empty_project, hidden):
-    status, said = snakemake(empty_project, "--lint", path=hidden)
-    assert (status, GOOD in said) == (0, True), said
     for name in ("simulate", "tables", "publish"):
         rules = empty_project.folder / f"workflow/rules/{name}.smk"
         rules.write_text(re.sub(r"\n        log:\n.*", "", rules.read_text()))
-    status, said = snakemake(empty_project, "--lint", path=hidden)
-    assert status == 1
+    folder = Folder(empty_project.folder)
+    said = folder.run("snakemake", "--lint", check=False, PYTHONPATH=str(hidden))
     assert set(re.findall(r"Lints for rule (\w+)", said)) == KINDS
+    assert set(re.findall(r"^ +\* (.+):$", said, re.MULTILINE)) == {"No log directive defined"}
 
 
 @pytest.mark.slow
@@ -52,9 +38,8 @@ def test_the_linter_passes_where_only_snakemake_is_installed(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     pip = ("-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt")
     subprocess.run([python, *pip, "snakemake"], check=True)
-    status, said = snakemake(project, "--lint", python=python)
-    assert (status, GOOD in said) == (0, True), said
-    status, said = snakemake(project, "--dry-run", python=python)
-    assert status == 1
+    folder = Folder(project.folder, python=python)
+    assert GOOD in folder.run("snakemake", "--lint", PYTHONPATH="")
+    said = folder.run("snakemake", "--dry-run", check=False, PYTHONPATH="")
     assert said.splitlines()[-1].startswith("error: the workflow is circlet ")
     assert f"of {python} is not installed; install circlet " in said

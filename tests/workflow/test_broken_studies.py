@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, experiment, make_tables, run_blocks, table_of
+from conftest import ROOT, experiment, make_tables, run_blocks
 
 from circlet import build
 from circlet.storage import parquet
 from circlet.study import planning, plots, targets
-from circlet.sweeps.tables import scorecard
 
 
 def smoke(folder, **parameters):
@@ -25,18 +24,13 @@ def smoke(folder, **parameters):
     return planning.plan({"results": str(folder)} | own)
 
 
-@pytest.fixture(scope="module")
-def diverged(tmp_path_factory):
-    """A study, and the figures that it has."""
-    study = run_blocks(smoke(tmp_path_factory.mktemp("diverged"), learning_rate=1e30))
+def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(tmp_path):
+    """Its claims are not run, and its planned runs are counted."""
+    study = run_blocks(smoke(tmp_path, learning_rate=1e30))
     make_tables(study)
+    drawn = [figure.name for figure in targets.figures(study)]
     for figure in targets.figures(study):
         build.make(figure)
-    return study, [figure.name for figure in targets.figures(study)]
-
-
-def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
-    study, drawn = diverged
     runs = parquet.read_table(study, "runs").set_index("experiment")
     assert set(runs["status"]) == {"diverged", "no_parent"}
     assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
@@ -44,17 +38,9 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(diverged):
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
     names = {plot.name for plot in plots.of(study)}
     assert names <= set(drawn) and len(set(drawn) - names) == 22
-
-
-def test_claims_about_runs_that_diverged_are_not_run(diverged):
-    study, _ = diverged
-    card = table_of(scorecard, study)
+    card = parquet.read_table(study, "scorecard")
     assert set(card["verdict"]) == {"not_run"}
     assert (card["note"] != "").all()
-
-
-def test_planned_runs_are_counted_even_if_none_finished(diverged):
-    study, _ = diverged
     summary = parquet.read_table(study, "outcome_summary")
     assert (summary["n_runs"] == 0).all()
     circles = summary[summary["outcome"] == "n_circles"]

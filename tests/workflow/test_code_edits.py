@@ -305,7 +305,6 @@ TOLD = {
     "circlet.storage.parquet": lambda text: text.replace(
         "    return table\n", "    return table.slice(1)\n"
     ),
-    "circlet.training.run": edited,
 }
 
 

@@ -65,8 +65,11 @@ def plain(said):
 
 def test_on_a_terminal_it_is_displayed(empty_project):
     study_of(empty_project, notify=COMMAND)
+    stale = empty_project.folder / "results/mine/report.html"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     said, status = OnTerminal(empty_project, "table_runs").ends()
-    assert status == 0, said
+    assert status == 0 and "report: " not in said, said
     assert "Job stats" not in said and "Finished job" not in said and "of 5 steps" not in said
     assert "100 %, done" in plain(said) and "4 of 4 runs, 1 of 1 tables" in plain(said)
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
@@ -94,29 +97,21 @@ def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     assert (empty_project.folder / "told").read_text().startswith("failure results/mine ")
 
 
-def test_elsewhere_it_says_lines(empty_project):
-    study_of(empty_project, notify="exit 3")
-    stale = empty_project.folder / "results/mine/report.html"
-    stale.parent.mkdir(parents=True)
-    stale.touch()
-    done = empty_project.snakemake("table_runs", config="config/mine.yaml")
-    said = done.stdout + done.stderr
-    assert "100 %, done: 4 of 4 runs, 1 of 1 tables" in said and "report: " not in said
-    assert "Job stats" not in said and "Finished job" not in said
-    assert "config/mine.yaml: notify: exit status 3" in said
-
-
 def test_a_failure_is_told(empty_project):
-    study_of(empty_project, notify=COMMAND)
+    study_of(empty_project, notify=f"{COMMAND}; exit 3")
     file, loop = "src/circlet/sweeps/tables/runs.py", "    for block in study.blocks:\n"
     empty_project.edit(file, loop, f"    raise ValueError('on purpose')\n{loop}")
     done = empty_project.snakemake("table_runs", config="config/mine.yaml", check=False)
     assert done.returncode == 1
+    said = done.stdout + done.stderr  # lines, as it is not on a terminal
+    assert "4 of 4 runs, 0 of 1 tables, figures and pages; 1 failed" in said
+    assert "Job stats" not in said and "Finished job" not in said
+    assert "config/mine.yaml: notify: exit status 3" in said
     error = "a bug, please report it: ValueError: on purpose\n"
     assert f"\nfailed: table runs: {error}" in done.stderr, done.stderr
     # The error comes before its traceback, and the command with its config is not shown.
     assert done.stderr.index(f"\nerror: {error}") < done.stderr.index("Traceback")
-    assert '"experiments"' not in done.stdout + done.stderr
+    assert '"experiments"' not in said
     assert (empty_project.folder / "told").read_text().startswith("failure results/mine Tables")
 
 

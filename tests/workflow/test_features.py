@@ -1,38 +1,31 @@
 """Features of Snakemake: its cache, its report, and commands that are too long."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT, config, experiment
+from test_elsewhere import Folder
 from test_workflow import FIGURES, STUDY
 
 from circlet.storage import parquet
 from circlet.study import planning
 
-COMMAND = [sys.executable, "-m", "snakemake", "logs", "--snakefile", ROOT / "Snakefile",
-           "--cores", "2", "--cache", "particles", "--configfile", "config.yaml"]  # fmt: skip
+COMMAND = ("logs", "--snakefile", ROOT / "Snakefile", "--cache", "particles",
+           "--configfile", "config.yaml")  # fmt: skip
 
 
 @pytest.mark.slow
 def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
     store = tmp_path / "store"
     store.mkdir()
-    environment = os.environ | {
-        "SNAKEMAKE_OUTPUT_CACHE": str(store), "PYTHONPATH": str(ROOT / "src")
-    }  # fmt: skip
     kept = []
     for name, count in (("first", 4), ("second", 6)):
-        folder = tmp_path / name
-        folder.mkdir()
         study = config(system="particles", seeds={"count": count})
-        (folder / "config.yaml").write_text(yaml.safe_dump(study))
-        subprocess.run(COMMAND, cwd=folder, env=environment, check=True)
-        monkeypatch.chdir(folder)
+        folder = Folder(tmp_path / name, config=study)
+        folder.snakemake(*COMMAND, SNAKEMAKE_OUTPUT_CACHE=str(store))
+        monkeypatch.chdir(folder.path)
         blocks = list(planning.plan(study).blocks)
         assert all(map(parquet.is_current, blocks))
         assert {path.resolve().parent for block in blocks for path in block.logs} == {store}

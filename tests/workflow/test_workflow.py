@@ -1,6 +1,5 @@
 """The workflow end to end: what Snakemake itself re-runs after each kind of edit."""
 
-import json
 import os
 import shlex
 import shutil
@@ -34,41 +33,11 @@ def edited(project, change, config="config/smoke.yaml"):
     path.write_text(yaml.safe_dump(study, sort_keys=False))
 
 
-def downstream(jobs):
-    return {rule: n for rule, n in jobs.items() if rule not in SYSTEMS}
+def test_what_is_new_runs_and_nothing_else(project):
+    """Values of a sweep and seeds add blocks, and runs follow those that they start from.
 
-
-def test_what_changes_no_number_re_runs_nothing(project):
-    """Number spelling, comments, and training code without a new version re-run nothing.
-
-    The golden values decide whether numbers changed; then the version is raised.
+    A system with a new version runs again.
     """
-    project.edit("config/smoke.yaml", "weight_decay: [0.6, 1]", "weight_decay: [0.60, 1.0]")
-    for file in (
-        "src/circlet/training/run.py",
-        "src/circlet/collections/musat/equations/constant_attention.py",
-        "src/circlet/collections/musat/tables/structures.py",
-        "src/circlet/plotting/panels.py",
-        "workflow/rules/simulate.smk",
-    ):
-        path = project.folder / file
-        path.write_text(path.read_text() + "\n# A remark.\n")
-    project.edit("src/circlet/training/recorder.py", "np.int32", "np.int64")
-    assert project.would_run() == {}
-
-
-def test_a_deleted_log_is_made_again_by_the_same_command(project):
-    """Its results are made again, too, even if finished runs started from it."""
-    lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
-    (project.folder / lost.log("embeddings")).unlink()
-    jobs = project.would_run()
-    assert jobs["embedding_mlp"] == 2  # and the starts from its strongest circle
-    assert "table_runs" in jobs
-    assert "constant_attention" not in jobs
-
-
-def test_what_is_new_in_a_config_runs_and_nothing_else(project):
-    """Values of a sweep and seeds add blocks, and runs follow those that they start from."""
 
     def change(study):
         every = study["experiments"]
@@ -80,17 +49,36 @@ def test_what_is_new_in_a_config_runs_and_nothing_else(project):
         every["extra"] = {"system": "particles", "steps": 5, "block": 4, "seeds": {"count": 4}}
 
     edited(project, change)
+    system = "src/circlet/collections/odonnat/systems/sparse_transformer.py"
+    project.edit(system, "version=2", "version=3")
     jobs = project.would_run()
     assert jobs["constant_attention"] == 3  # one of the new weight decay, two of the other rate
     assert jobs["embedding_mlp"] == 2  # the trajectory, and the starts from its strongest circle
     assert jobs["particles"] == 3  # the new experiment, and one block at each of two forces
     assert "table_structures" in jobs
-    own = {rule for rule in downstream(jobs) if "extra" not in rule}
-    assert own <= set(TABLES | FIGURES | PAGES)
+    remade = sum(1 for block in STUDY.blocks if block.point.system.name == "sparse_transformer")
+    assert jobs["sparse_transformer"] == remade
+    made = {rule for rule in jobs if rule not in SYSTEMS and "extra" not in rule}
+    assert made <= set(TABLES | FIGURES | PAGES)
 
 
-def test_a_changed_table_figure_caption_and_published_number(project):
+def test_edits_re_run_what_they_change_and_nothing_else(project):
+    """Number spelling, comments, and training code without a new version re-run nothing.
+
+    The golden values decide whether numbers changed; then the version is raised.
+    """
+    project.edit("config/smoke.yaml", "weight_decay: [0.6, 1]", "weight_decay: [0.60, 1.0]")
     musat = "src/circlet/collections/musat"
+    for file in (
+        "src/circlet/training/run.py",
+        f"{musat}/equations/constant_attention.py",
+        f"{musat}/tables/structures.py",
+        "src/circlet/plotting/panels.py",
+        "workflow/rules/simulate.smk",
+    ):
+        path = project.folder / file
+        path.write_text(path.read_text() + "\n# A remark.\n")
+    project.edit("src/circlet/training/recorder.py", "np.int32", "np.int64")
     project.edit(f"{musat}/tables/table2.py", '"grids")', '"grids", 1)')
     project.edit(f"{musat}/figures/weight_magnitudes.py", "figsize=(5.6, 3.6)", "figsize=(6, 4)")
     project.edit(f"{musat}/claims.csv", "77.4", "77.3")
@@ -104,37 +92,12 @@ def test_a_changed_table_figure_caption_and_published_number(project):
     }  # fmt: skip
 
 
-def test_a_raised_version_re_runs_its_system(project):
-    project.edit("src/circlet/collections/musat/systems/particles.py", "version=3", "version=4")
-    jobs = project.would_run()
-    assert jobs["particles"] == sum(1 for b in STUDY.blocks if b.point.system.name == "particles")
-    assert "constant_attention" not in jobs
-
-
 def test_a_fresh_clone_with_the_results_alone(finished, empty_project):
     """Without Snakemake's records, time stamps decide; `cp -a` and `rsync -a` keep them."""
     shutil.copytree(
         finished.folder / "results", empty_project.folder / "results", dirs_exist_ok=True
     )
     assert empty_project.would_run() == {}
-
-
-@pytest.mark.slow
-def test_configs_do_not_disturb_each_other(project):
-    """Blocks of the same name are in two folders."""
-    other = project.folder / "config/other.yaml"
-    small = config("results/other", system="particles", sweep={"f_a": [1, 2]})
-    small["experiments"] = {"alignment": small["experiments"]["e"]}
-    other.write_text(yaml.safe_dump(small))
-    project.snakemake("table_structures", config="config/other.yaml")
-    assert project.would_run() == {}
-    alignment = json.loads(STUDY.json)["experiments"]["alignment"]
-    alignment |= {"block": 4, "seeds": {"count": 4}}
-    edited(project, lambda c: c["experiments"].update(alignment=alignment))
-    project.snakemake("logs_alignment")
-    jobs = project.would_run("config/other.yaml")
-    assert "table_structures" not in jobs
-    assert not set(jobs) & set(SYSTEMS)
 
 
 # All figures are made by one kind of job: one of each collection suffices, and one of the config.
@@ -183,33 +146,37 @@ def test_targets(empty_project):
         assert absent not in done
 
 
-def printed(project, part):
-    """Return the first command of a dry run that contains a text."""
+def test_what_is_missing_is_made_as_planned_also_by_hand(project):
+    """A lost log is made again, and what starts from its runs; printed commands run by hand.
+
+    Code that is edited before a job starts and put back later must not be in a table.
+    """
+    lost = next(b for b in STUDY.blocks if b.point.experiment == "trajectory")
+    (project.folder / lost.log("embeddings")).unlink()
+    (project.folder / STUDY.table("table2")).unlink()
     done = project.snakemake("--dry-run", "--printshellcmds", "--quiet", "host")
-    return next(
-        line.split("Shell command: ")[-1].strip()
-        for line in done.stdout.splitlines() + done.stderr.splitlines()
-        if part in line
-    )  # fmt: skip
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    jobs = project.announced(lines)
+    assert jobs["embedding_mlp"] == 2  # and the starts from its strongest circle
+    assert "table_runs" in jobs and "constant_attention" not in jobs
 
+    def printed(*parts):
+        line = next(line for line in lines if all(part in line for part in parts))
+        return line.split("Shell command: ")[-1].strip()
 
-def test_one_printed_command_runs_by_hand(empty_project):
-    command = printed(empty_project, "circlet run")
+    folder = project.folder / lost.log("runs").parent
+    shutil.rmtree(folder)
     environment = os.environ | {
-        "PYTHONPATH": str(empty_project.folder / "src"),
+        "PYTHONPATH": str(project.folder / "src"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     subprocess.run(
-        command, shell=True, check=True, cwd=empty_project.folder, env=environment,
-        capture_output=True,
+        printed("circlet run", str(lost.log("embeddings"))), shell=True, check=True,
+        cwd=project.folder, env=environment, capture_output=True,
     )  # fmt: skip
-    assert list(empty_project.folder.glob("results/smoke/logs/*/*/*/runs.parquet"))
+    assert (folder / "embeddings.parquet").exists()
 
-
-def test_what_was_edited_after_it_was_planned_is_not_made(project):
-    """Code that is edited before a job starts and put back later must not be in a table."""
-    (project.folder / STUDY.table("table2")).unlink()
-    command = shlex.split(printed(project, "circlet table table2"))[2:]
+    command = shlex.split(printed("circlet table table2"))[2:]
     module = project.folder / "src/circlet/collections/musat/tables/table2.py"
     before = module.read_text()
     module.write_text(before.replace('"grids")', '"grids", 1)'))
@@ -243,15 +210,12 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
         monkeypatch.setenv(f"CIRCLET_{name}", value)
     monkeypatch.setenv("CIRCLET_COSTS", str(empty_project.folder / "costs"))
     monkeypatch.setenv("CIRCLET_KEYS", "tables/runs=planned")
-    block = next(study.blocks)
-    remote = ("--mode", "remote", "--cores", "1")
-    empty_project.snakemake(block.log("runs"), *remote, config="config/mine.yaml")
+    command = ("table_runs", "--mode", "remote", "--cores", "1")
+    done = empty_project.snakemake(*command, config="config/mine.yaml", check=False)
+    said = "the config or the code has changed since Snakemake planned it"
+    assert said in done.stdout + done.stderr
     monkeypatch.chdir(empty_project.folder)
-    assert parquet.is_current(block)
-    done = empty_project.snakemake("table_runs", *remote, config="config/mine.yaml", check=False)
-    assert (
-        "the config or the code has changed since Snakemake planned it" in done.stdout + done.stderr
-    )
+    assert parquet.is_current(next(study.blocks))
 
 
 def test_a_config_that_executes_code_is_refused(empty_project):
