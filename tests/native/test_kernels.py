@@ -176,17 +176,6 @@ def test_steps_are_those_of_the_equations(system):
 
 
 @built
-@pytest.mark.parametrize("kind", native.OPTIMIZERS)
-def test_optimisers_are_those_of_training(kind):
-    own = SYSTEMS["sparse_transformer"].defaults | {
-        "optimizer": kind, "momentum": 0.5, "weight_decay": 0.1, "mlp_divisor": 4.0, "n_train": 70,
-    }  # fmt: skip
-    both = Both("sparse_transformer", own, "float64")
-    both.train(40)
-    both.assert_equal(both.run.arrays, both.stack.arrays, 1e-10)
-
-
-@built
 @pytest.mark.parametrize("system", PARAMETERS)
 def test_steps_have_the_same_bits_however_they_are_called(system):
     """Steps may be taken at once or one by one: a run may be interrupted anywhere."""

@@ -58,8 +58,7 @@ def share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
 
     low, high = confint_proportions_2indep(k1, n1, k2, n2, method="newcomb", compare="diff")
     # For none against all, rounding in statsmodels may give -1.0000000000000002.
-    low, high = max(float(low), -1.0), min(float(high), 1.0)
-    return Estimate(k1 / n1 - k2 / n2, low, high, n1 + n2)
+    return Estimate(k1 / n1 - k2 / n2, float(low), float(high), n1 + n2).within(-1, 1)
 
 
 def apart(a: Estimate, b: Estimate) -> Estimate:

@@ -83,7 +83,8 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     if normal and n > 1 and np.ptp(values) > 0:
         center, half = float(np.mean(values)), Z * float(np.std(values, ddof=1)) / math.sqrt(n)
         return Estimate(center, center - half, center + half, n)
-    return _only(means(values[None]))
+    value, low, high, _ = means(values[None]).to_numpy(float)[0].tolist()
+    return Estimate(value, low, high, n)
 
 
 def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
@@ -117,12 +118,6 @@ def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.nda
         further = np.fmax(side * t, -side * x)
         ends.append(center + side * np.sqrt(variance) * further)
     return ends
-
-
-def _only(frame: "pd.DataFrame") -> Estimate:
-    """Return the estimate in the only row of `means`."""
-    value, low, high, n = frame.to_numpy(float)[0].tolist()
-    return Estimate(value, low, high, int(n))
 
 
 def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:

@@ -21,7 +21,6 @@ from circlet.errors import CircletError
 
 SOURCES = Path(__file__).with_name("kernels")
 KINDS = {64: "avx512", 32: "avx2", 16: "plain"}  # by bytes of a vector
-OPTIMIZERS = ("adamw", "adam", "sgd")
 RELU, SILU = 1, 2
 
 WHOLE, REAL, FLAG, ADDRESS = ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_void_p
@@ -70,8 +69,7 @@ class PairNetwork(Settings):
 
 class _Optimizer(Settings):
     _fields_ = (
-        ("kind", FLAG),
-        *((name, REAL) for name in ("learning_rate", "weight_decay", "momentum")),
+        *((name, REAL) for name in ("learning_rate", "weight_decay")),
         ("parts", FLAG),
         *((name, ADDRESS) for name in ("begins", "multiples")),
     )
@@ -89,9 +87,9 @@ class Epochs(Settings):
 @functools.cache
 def library() -> Any:
     """Return the library for this processor; None if it was not built."""
-    built = {kind: _open(kind) for kind in KINDS.values()}
-    plain = built["plain"]
-    if plain is None:
+    paths = {kind: path_of(kind) for kind in KINDS.values()}
+    built = {kind: ctypes.CDLL(str(path)) for kind, path in paths.items() if path}
+    if "plain" not in built:
         return None
     most = {kind: n for n, kind in KINDS.items()}
     limit = os.environ.get("CIRCLET_INSTRUCTIONS") or next(iter(most))
@@ -99,8 +97,8 @@ def library() -> Any:
         raise CircletError(
             f"CIRCLET_INSTRUCTIONS is {limit!r}, and must be one of {', '.join(most)}"
         )
-    widest = min(plain.widest(), most[limit])
-    chosen = next((built[kind] for n, kind in KINDS.items() if n <= widest and built[kind]), plain)
+    widest = min(built["plain"].widest(), most[limit])
+    chosen = next(built[kind] for n, kind in KINDS.items() if n <= widest and kind in built)
     pointers = {
         "gradient": [ADDRESS, ADDRESS, WHOLE, ADDRESS, ADDRESS],
         "metrics": [ADDRESS, ADDRESS, ADDRESS],
@@ -163,11 +161,6 @@ def path_of(kind: str) -> Path | None:
     return next((p for p in paths if p.exists() and p.stat().st_mtime >= edited), None)
 
 
-def _open(kind: str) -> ctypes.CDLL | None:
-    path = path_of(kind)
-    return ctypes.CDLL(str(path)) if path else None
-
-
 class Run:
     """One run of a system: its weights and the moments of its optimiser, one after another.
 
@@ -193,10 +186,8 @@ class Run:
             for begin, (name, array) in zip(begins, start.items(), strict=False)
         }
         self.optimizer = _Optimizer(
-            kind=OPTIMIZERS.index(parameters.get("optimizer", "adamw")),
             learning_rate=parameters.get("learning_rate", 0.0),
             weight_decay=parameters.get("weight_decay", 0.0),
-            momentum=parameters.get("momentum", 0.0),
             parts=len(sizes),
             begins=begins.astype(np.int64),
             multiples=np.array([multipliers.get(name, 1.0) for name in start]),

@@ -43,19 +43,14 @@ def _classes(logits: Tensor, dim: int) -> Tensor:
     return torch.arange(logits.shape[dim], device=logits.device).view(shape)
 
 
-def _above(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
-    """Return each logit minus the right one (-inf for the right one), and the cross-entropy."""
-    above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
-    return above, torch.nn.functional.softplus(above.logsumexp(dim))
-
-
 def metrics(logits: Tensor, target: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy (nat) and accuracy (0..1) of each run, shapes (runs,).
 
     An example counts as correct if its class has the largest logit; among equal logits the first
     counts. Arguments are as for ``logit_gradient``; the first dimension is the run.
     """
-    above, loss = _above(logits, target, dim)
+    above = (logits - logits.gather(dim, target)).scatter_(dim, target, -torch.inf)
+    loss = torch.nn.functional.softplus(above.logsumexp(dim))
     # Equal to argmax, but several times faster.
     classes = _classes(logits, dim)
     wrong = (above > 0).logical_or_((above == 0).logical_and_(classes < target)).any(dim)

@@ -49,7 +49,12 @@ class Group:
         raise NotImplementedError
 
     def signals(self, embedding: Any) -> Any:
-        """Return signals of an embedding, or of its gradient (`circlet.training.fourier`)."""
+        """Return signals (..., (p-1)//2) of an embedding (..., p, d), or of its gradient.
+
+        They are the norms of F_k = sum_n exp(-2 pi i k n / p) E_n, vectors in C^d. Frequencies k
+        and p - k are the same circle, and k = 0 is the mean, so k runs over 1..(p-1)//2. At N(0, 1)
+        initialisation a signal is about sqrt(p d).
+        """
         raise NotImplementedError
 
     def norm(self, array: Any) -> Any:

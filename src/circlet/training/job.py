@@ -159,13 +159,8 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     where = torch.device(device)
     verify.verify(point, seeds, where, parents)
 
-    def trained(group: Any) -> None:
-        verify.verify_end(group, (seeds[0], seeds[-1]), parents)
-
-    def train(after: Any, ended: Any, saved: Sequence[dict[str, Any]] = ()) -> dict[str, pa.Table]:
-        return run.run(point, seeds, where, parents, after, ended, trained, saved)
-
-    return train
+    trained = functools.partial(verify.verify_end, ends=(seeds[0], seeds[-1]), parents=parents)
+    return functools.partial(run.run, point, seeds, where, parents, trained=trained)
 
 
 def _resumed(

@@ -12,7 +12,6 @@ import pyarrow as pa
 from circlet import native
 from circlet.study.points import Point
 from circlet.study.seeds import Seeds
-from circlet.training.fourier import signals
 from circlet.training.group import (
     After,
     Arrays,
@@ -146,8 +145,10 @@ class NativeRun(Group):
         return self.run.gradient()
 
     def signals(self, embedding: np.ndarray) -> np.ndarray:
-        """Return the signals of an embedding."""
-        return signals(embedding)
+        """Return signals of an embedding."""
+        p = embedding.shape[-2]
+        coefficients = np.fft.rfft(embedding, axis=-2)[..., 1 : (p - 1) // 2 + 1, :]
+        return np.linalg.norm(coefficients, axis=-1)
 
     def norm(self, array: np.ndarray) -> Any:
         """Return the norm of an array."""

@@ -289,7 +289,7 @@ class RunGroup(Group):
         return gradient
 
     def signals(self, embedding: Tensor) -> Tensor:
-        """Return signals as `circlet.training.fourier.signals`, on the tensor's device."""
+        """Return signals of an embedding."""
         p = embedding.shape[-2]
         coefficients = torch.fft.rfft(embedding, dim=-2)[..., 1 : (p - 1) // 2 + 1, :]
         return torch.linalg.vector_norm(coefficients, dim=-1)

@@ -97,25 +97,14 @@ void measure(
     }
 }
 
-// The logits of a tile, and the classes that are right.
-template <class T> struct Logits {
-    Tile tile;
-    const T* values;
-    const typename Vectors<T>::Integer* target;
-};
-
-// Writes loss and accuracy of the train set, then of the test set. forward(first, end) gives the
-// logits of the tile that begins with example `first` of a set that ends before `end`.
-template <class T, class Forward>
-void evaluate(const int64_t* sizes, int64_t classes, Forward forward, double* out) {
+// Writes loss and accuracy of the train set, then of the test set. add(first, end, loss, right)
+// adds those of the tile that begins with example `first` of a set that ends before `end`.
+template <class Add> void evaluate(const int64_t* sizes, Add add, double* out) {
     int64_t begin = 0;
     for (int part = 0; part < 2; ++part) {
         int64_t end = begin + sizes[part], right = 0;
         double loss = 0;
-        for (int64_t first = begin; first < end; first += TILE) {
-            Logits<T> own = forward(first, end);
-            measure<T>(own.values, classes, own.tile, own.target, loss, right);
-        }
+        for (int64_t first = begin; first < end; first += TILE) add(first, end, loss, right);
         out[2 * part] = loss / sizes[part];
         out[2 * part + 1] = double(right) / sizes[part];
         begin = end;

@@ -35,8 +35,8 @@ struct SubnormalsAreZero {
 struct Run {
     virtual ~Run() = default;
     virtual int64_t size() const = 0;
-    virtual void gradient(const void* weights, int64_t step, const Epochs& epochs, void* out) = 0;
-    virtual void metrics(const void* weights, double* out) = 0;
+    virtual void gradient(const void*, int64_t, const Epochs&, void*) {}  // of a simulation: none
+    virtual void metrics(const void*, double*) {}
     virtual void train(
         const Optimizer& by, const Epochs& epochs, int64_t done, int64_t steps, void* weights,
         void* mean, void* square
@@ -79,10 +79,6 @@ template <class T, template <class> class System> struct Simulated final : Run {
     template <class Settings> explicit Simulated(const Settings& settings) : system(settings) {}
 
     int64_t size() const override { return system.size; }
-
-    void gradient(const void*, int64_t, const Epochs&, void*) override {}
-
-    void metrics(const void*, double*) override {}
 
     void train(
         const Optimizer&, const Epochs&, int64_t, int64_t steps, void* state, void*, void*

@@ -128,11 +128,11 @@ public:
     // Writes loss and accuracy of the train set, then of the test set.
     void metrics(const T* weights, double* out) {
         if (!is_counted) make_tables(weights);
-        auto logits = [&](int64_t first, int64_t end) {
+        auto add = [&](int64_t first, int64_t end, double& loss, int64_t& right) {
             Tile tile = forward(weights, first, end);
-            return Logits<T>{tile, layers.back().before.data(), &target[first]};
+            measure<T>(layers.back().before.data(), s.p, tile, &target[first], loss, right);
         };
-        evaluate<T>(s.sizes, s.p, logits, out);
+        evaluate(s.sizes, add, out);
     }
 
 private:

@@ -12,7 +12,6 @@
 
 #include <numeric>
 #include <utility>
-#include <vector>
 
 #include "cross_entropy.hpp"
 #include "products.hpp"
@@ -82,12 +81,12 @@ public:
     // Writes loss and accuracy of the train set, then of the test set.
     void metrics(const T* weights, double* out) {
         make_tables(weights);
-        auto of_tile = [&](int64_t first, int64_t end) {
+        auto add = [&](int64_t first, int64_t end, double& loss, int64_t& right) {
             Tile tile = select(first, end, nullptr);
             forward(weights, tile, nullptr);
-            return Logits<T>{tile, logits.data(), target};
+            measure<T>(logits.data(), s.vocabulary, tile, target, loss, right);
         };
-        evaluate<T>(s.sizes, s.vocabulary, of_tile, out);
+        evaluate(s.sizes, add, out);
     }
 
 private:
