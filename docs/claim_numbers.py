@@ -169,18 +169,13 @@ def strangest(study: str, name: str, collection: str) -> float:
     return float(1 - (1 - tail(study, name)) ** len(_tests({collection: study})))
 
 
-def verdicts(
-    study: str, collection: str, *chosen: str, tests: bool | None = None, source: str = ""
-) -> str:
+def verdicts(study: str, collection: str, *chosen: str, tests: bool | None = None) -> str:
     """Return the claims of a collection as a Markdown table; ``chosen``: verdicts to list.
 
-    ``source``: list only its claims. ``tests``: list only the tests, or only the other claims and
-    what each is counted as.
+    ``tests``: list only the tests, or only the other claims and what each is counted as.
     """
     card = table(study, "scorecard")
     selected = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
-    if source:
-        selected = selected[selected["source"] == source]
     if tests is not None:
         selected = selected[(selected["tally"] == claims_file.TEST) == tests]
     head = ["verdict", "where", "claim", "here", "agrees within", "n"]

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from circlet.analysis import association, contrasts, stats
-from circlet.analysis.stats import Estimate
 
 FILE = Path(__file__).parent / "studies/coverage.csv"
 
@@ -117,14 +116,7 @@ def _means() -> Iterator[Case]:
         )
 
 
-@cache
-def _share(k: int, n: int, method: Any) -> Estimate:
-    return stats.share(k, n, method)
-
-
-@cache
-def _share_difference(k1: int, n1: int, k2: int, n2: int) -> Estimate:
-    return contrasts.share_difference(k1, n1, k2, n2)
+_share, _share_difference = cache(stats.share), cache(contrasts.share_difference)
 
 
 def _shares() -> Iterator[Case]:

@@ -119,12 +119,6 @@ def n_processes() -> int:
     return int(rows["kernels"].value_counts().min())
 
 
-def peer_ratio(kernels: str, system: str, other: str) -> float:
-    """Return the median ratio of a system."""
-    rows = peers().query("kernels == @kernels and system == @system and other == @other")
-    return float(rows["ratio"].median())
-
-
 def peer_range(other: str) -> str:
     """Return the smallest and largest median ratio over systems and instruction sets."""
     rows = peers().query("other == @other")

@@ -116,15 +116,9 @@ def arithmetic(study: str, name: str) -> dict[str, Any]:
     """Return how many circles of float64 an arithmetic keeps, loses and adds, and other counts."""
     rows = table(study, "precision")
     runs = rows[(rows["arithmetic"] == name) & rows["lost"].notna()]
-    losses = table(study, "losses")
-    late = losses[losses["run_id"].isin(runs["run_id"]) & (losses["step"] >= 15000)]
-    highest = late.loc[late.groupby("run_id")["train_loss"].idxmax()]
     return {
         "n": len(runs),
-        "highest": f"{highest['train_loss'].min():.2g} to {highest['train_loss'].max():.2g}",
-        "steps": f"{highest['step'].min()} to {highest['step'].max()}",
         "seconds": runs["seconds"].median(),
-        "spikes": f"{runs['late_spike'].min():.2g} to {runs['late_spike'].max():.2g}",
         "losing": int((runs["lost"] > 0).sum()),
         "twin": int((runs["n_circles"] - runs["gained"] + runs["lost"]).sum()),
         "kept": int((runs["n_circles"] - runs["gained"]).sum()),

@@ -96,7 +96,7 @@ def written(study):
 def with_logs(point, **schedules):
     """The point with other schedules for some kinds of logs, as a config has them."""
     decoded = schema.decoded(schedules, dict[str, Schedule | None])
-    log = Logs.of(point.schedules | decoded)
+    log = Logs(**(point.schedules | decoded))
     return replace(point, settings=structs.replace(point.settings, log=log))
 
 

@@ -34,8 +34,6 @@ def study_of(arguments: argparse.Namespace) -> Study:
     text = arguments.study
     if text.endswith(".json"):
         try:
-            if not Path(text).is_file():
-                raise errors.ConfigError(f"--study: {text}: there is no such file")
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise errors.ConfigError(f"--study: {text}: cannot be read: {error}") from None

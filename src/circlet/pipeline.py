@@ -235,10 +235,10 @@ class Pipeline:
         which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
         if self.storage:
             which = (*which, "--from", self._address(self.study.results))
-        partial = shlex.join(["python", "-m", "circlet", "partial", *map(str, which)])
+        partial = f"{terminal.python()} -m circlet partial {shlex.join(map(str, which))}"
         if self.workflow.overwrite_workdir:
             partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
-        text = terminal.failures(self.study, partial, is_remote=bool(self.storage))
+        text = terminal.failures(self.study, partial)
         print(whose + text, file=sys.stderr)
         notify.run(self.study, self.name, "failure", text)
 
@@ -275,13 +275,9 @@ class Pipeline:
     def _priorities(self) -> tuple[dict[str, int], dict[str, int]]:
         return priorities.priorities(self.study, self.of_kind("figures"))
 
-    def priority(self, what: Target | str) -> int:
-        """Return the priority of a target or an experiment's blocks; first figures come soon."""
-        if not self.outer:
-            return 0
-        if isinstance(what, Target):
-            return self._priorities[1].get(f"{what.kind}/{what.name}", 0)
-        return self._priorities[0].get(what, 0)
+    def priority(self, target: Target) -> int:
+        """Return the priority of a target; first figures come soon."""
+        return self._priorities[1].get(f"{target.kind}/{target.name}", 0) if self.outer else 0
 
     def block_priority(self, wildcards: Any) -> int:
         """Return the priority of a block; in a group, first those that never began, or long ago.
@@ -289,7 +285,7 @@ class Pipeline:
         A group ends with the first block that fails, so the next try has to begin with others.
         """
         if self.outer:
-            return self.priority(wildcards.experiment)
+            return self._priorities[0].get(wildcards.experiment, 0)
         try:
             log = self.block(wildcards).job_log.stat()
         except OSError:

@@ -201,14 +201,14 @@ def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
             yield f"no parent: {counts['no_parent']} {of} had no finished run to start from"
 
 
-def failures(study: Study, partial: str, most: int = 20, is_remote: bool = False) -> str:
+def failures(study: Study, partial: str, most: int = 20) -> str:
     """Return what failed in a run of the study that ended early, and what to do.
 
     ``partial`` is the command that makes tables and report of the finished runs. If the results
     are remote, Snakemake's own messages say what failed.
     """
     then_partial = f"Tables and report of the runs done so far: {partial}"
-    if is_remote:
+    if study.is_remote:
         return f"\nRerun the command: it resumes from here.\n{then_partial}"
     states = progress.states(study)
     failed = list(progress.failures(study, states))

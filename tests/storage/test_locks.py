@@ -123,7 +123,7 @@ def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
         first.kill()
         said = process.communicate(timeout=PATIENCE)[1]
     assert "2 runs of 40 steps" in said
-    assert parquet.is_current(block)
+    assert not parquet.differing(block)
 
 
 def test_who_waits_for_a_block_can_be_told_to_end(block):
@@ -171,7 +171,7 @@ def test_without_locks_nothing_is_removed_and_nobody_waits(block, monkeypatch):
     with locks.block_lock(block):
         job.run_block(block, "cpu")
     assert (folder / ".runs.1a2b3c4d.parquet").exists()
-    assert parquet.is_current(block)
+    assert not parquet.differing(block)
 
 
 def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again(

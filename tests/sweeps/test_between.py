@@ -225,7 +225,7 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
     ("compare", "said"),
     [
         ({"weight_decay": [0, 3]}, "compare.weight_decay: no point has 3.0 (there are: 0.0, 1.0)"),
-        ({"p": [5, 7]}, "compare.p: no point has 5 (p is not swept: all points have 17)"),
+        ({"p": [5, 7]}, "compare.p: no point has 5 (there are: 17)"),
         ({"weight_decay": [0]}, "compare.weight_decay"),
         ({"weight_decay": [0, -0.0]}, "compare.weight_decay: [0.0, 0.0] lists a value twice"),
         ({"weight": [0, 1]}, "weight"),

@@ -42,7 +42,7 @@ def test_measures_are_outcomes_of_the_systems_that_they_are_about():
     assert list(own)[-len(NAMES) :] == NAMES
     assert own["fourier_ipr"].bounds == (0, 1) and own["excluded_loss"].unit == "nat"
     assert not study.derived_metrics("particles")
-    assert list(study.metrics("constant_attention"))[-len(NAMES) :] == NAMES
+    assert list(study.derived_metrics("constant_attention"))[-len(NAMES) :] == NAMES
 
 
 def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):

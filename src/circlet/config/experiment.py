@@ -4,7 +4,6 @@ The JSON schema of `circlet.config.schema` and the tables of config/README.md ar
 these, as from the other keys of a config (`circlet.config.model`).
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -89,11 +88,6 @@ class Logs(Keys, frozen=True, kw_only=True):
             "loss spikes, log every epoch (`{every_epochs: 1}`, 0.75 MB per run of 1000 epochs)."
         ),
     ] = UNSET
-
-    @classmethod
-    def of(cls, schedules: Mapping[str, Schedule | None]) -> "Logs":
-        """Return the logs that have these schedules by kind."""
-        return cls(**schedules)
 
     @property
     def schedules(self) -> dict[str, Schedule | None]:

@@ -33,7 +33,7 @@ def _card(study: Study) -> pd.DataFrame | None:
         return None
     behind = targets.with_dependencies(target)
     current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
-    if not current or not all(map(parquet.is_current, target.study.blocks)):
+    if not current or any(map(parquet.differing, target.study.blocks)):
         raise LogError(
             f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "
             f"finds nothing to do, delete {study.results / 'tables'} and the folders that "

@@ -167,7 +167,7 @@ def read(
         raise ConfigError(f"{folder}: {error}{hint}") from None
     if not (folder / CONFIG).exists():
         _check_complete(study, footers)
-    modules, tables, made = targets.modules(study, "tables"), [], pd.DataFrame()
+    modules, tables, made = registry.modules(study.collections, "tables"), [], pd.DataFrame()
     for path in paths:
         content = parquet.read(path)
         meaning = described(modules[path.stem]) if path.stem in modules else path.stem

@@ -123,14 +123,6 @@ def read(path: Path, key: str | None = None) -> pa.Table:
     return table
 
 
-def is_current(block: Block) -> bool:
-    """Return whether all logs of a finished block were made with the planned settings.
-
-    Only footers are read. Raises LogError if one is damaged or belongs to another log.
-    """
-    return not differing(block)
-
-
 def differing(block: Block) -> list[str]:
     """Return names of the planned settings that differ from those of a finished block's logs.
 

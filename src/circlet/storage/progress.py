@@ -24,7 +24,7 @@ def state(block: Block) -> str:
     """
     if all(path.exists() for path in block.logs):
         try:
-            return "done" if parquet.is_current(block) else "outdated"
+            return "outdated" if parquet.differing(block) else "done"
         except LogError:
             return "damaged"
     last = last_line(block.job_log)

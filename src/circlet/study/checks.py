@@ -65,6 +65,9 @@ def _check_compared(study: Study) -> None:
         for parameter, ends in experiment.compare.items():
             if any(swept.pairs(points, parameter, ends)):
                 continue
+            where = f"experiments.{name}.compare.{parameter}"
+            for end in ends:
+                _check_has(where, points, parameter, end)
             first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
             differing = min(
                 (
@@ -76,9 +79,9 @@ def _check_compared(study: Study) -> None:
             )
             others = plots.listed(differing)
             raise ConfigError(
-                f"experiments.{name}.compare.{parameter}: no two points differ in {parameter} "
-                f"alone; those with {' and '.join(map(swept.text, ends))} also differ in "
-                f"{others}: add cases with the same {others}, or remove this entry"
+                f"{where}: no two points differ in {parameter} alone; those with "
+                f"{' and '.join(map(swept.text, ends))} also differ in {others}: add cases with "
+                f"the same {others}, or remove this entry"
             )
 
 
@@ -88,9 +91,17 @@ def _check_more_seeds(study: Study) -> None:
         values = [point.values for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
             if not any(map(more.is_about, values)):
-                raise ConfigError(
-                    f"experiments.{name}.seeds.more.{i}.where: no point has all of these values"
-                )
+                where = f"experiments.{name}.seeds.more.{i}.where"
+                for key, value in more.where.items():
+                    _check_has(f"{where}.{key}", study.experiment(name), key, value)
+                raise ConfigError(f"{where}: no point has all of these values")
+
+
+def _check_has(where: str, points: list[Point], name: str, value: Any) -> None:
+    """Check that a point has this value of a parameter or an argument."""
+    if all(point.values.get(name) != value for point in points):
+        there = schema.shown([*dict.fromkeys(swept.value(point, name) for point in points)])
+        raise ConfigError(f"{where}: no point has {value!r} (there are: {there[1:-1]})")
 
 
 def _check_milestones(study: Study) -> None:

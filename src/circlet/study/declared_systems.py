@@ -4,7 +4,6 @@ import functools
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from circlet.config.experiment import Logs
 from circlet.errors import ConfigError
@@ -29,7 +28,10 @@ class Systems(Mapping[str, SystemSpec]):
 
     def __getitem__(self, name: str) -> SystemSpec:
         """Return the system of this name; raises KeyError, or ConfigError if it is not valid."""
-        return _spec(name, self._modules[name], path_of(self._modules[name]))
+        module = self._modules[name]
+        return _spec(
+            name, module, next(c for c in self.collections if name in c.modules("systems"))
+        )
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the systems."""
@@ -41,7 +43,8 @@ class Systems(Mapping[str, SystemSpec]):
 
 
 @functools.cache
-def _spec(name: str, module: str, path: Path) -> SystemSpec:
+def _spec(name: str, module: str, collection: Collection) -> SystemSpec:
+    path = path_of(module)
     with explained(path):
         system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
@@ -57,9 +60,6 @@ def _spec(name: str, module: str, path: Path) -> SystemSpec:
     *package, _, stem = module.split(".")
     equations = ".".join([*package, "equations", stem])
     metrics = system.metrics or (LOSSES if system.is_trained else {})
-    collection = next(
-        c for c in registry.imported() if c.package == ".".join(module.split(".")[:3])
-    )
     outcomes = system.outcomes or tuple(
         Outcome(name, name.replace("_", " "), "mean", unit=metric.unit)
         for name, metric in metrics.items()

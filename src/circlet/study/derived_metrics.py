@@ -37,11 +37,9 @@ def of_system(
     return metrics
 
 
-def outcomes(
-    collections: Iterable[Collection], listed: Iterable[str], system: str
-) -> tuple[Outcome, ...]:
-    """Return the derived metrics of a system as outcomes."""
+def outcomes(metrics: dict[str, tuple[Metric, str]]) -> tuple[Outcome, ...]:
+    """Return derived metrics, as `of_system` returns them, as outcomes."""
     return tuple(
         Outcome(name, name.replace("_", " "), "mean", table, unit=metric.unit)
-        for name, (metric, table) in of_system(collections, listed, system).items()
+        for name, (metric, table) in metrics.items()
     )

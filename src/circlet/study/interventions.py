@@ -211,11 +211,10 @@ def columns(name: str) -> dict[str, dict[str, Any]]:
 
 def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
     """Return whether an argument is a list of values, each of which makes a separate point."""
-    if argument == "of":  # names one experiment
+    if argument == "of" or not isinstance(value, list):  # `of` names one experiment
         return False
     schema = INTERVENTIONS[intervention].get(argument, {})
-    is_array = isinstance(value, list) and schema.get("type") == "array"
-    return isinstance(value, list) and (not is_array or all(isinstance(v, list) for v in value))
+    return schema.get("type") != "array" or all(isinstance(v, list) for v in value)
 
 
 def _component(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:

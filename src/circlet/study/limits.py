@@ -15,6 +15,7 @@ from circlet.config.model import Config
 from circlet.config.schema import shown
 from circlet.errors import ConfigError
 from circlet.study import cost, measured
+from circlet.study.blocks import Block
 from circlet.study.interventions import is_list_of_values, list_interventions
 from circlet.study.points import Point
 from circlet.study.seeds import PURPOSES
@@ -78,7 +79,8 @@ def check_name(where: str, point: Point) -> None:
             "are texts may have only letters, digits and . , + - _"
         )
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
-    longest = len("_".join([*point.key, point.last_block]))
+    last = Block(point, point.every_seed.stop - 1, 1)  # no block has a longer name
+    longest = len("_".join([*point.key, last.name]))
     if longest > LONGEST_NAME:
         raise ConfigError(
             f"{where}: {shown(point.name)} makes a name of {longest} bytes, at most "

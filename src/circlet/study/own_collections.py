@@ -28,8 +28,6 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
     user_collections = [collection for collection in collections if not collection.shipped]
     if not user_collections:
         return
-    for collection in user_collections:
-        _ = collection.metadata  # reading the file checks it
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()

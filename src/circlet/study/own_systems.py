@@ -108,15 +108,11 @@ def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
 def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
     """Check that outcomes of a system have valid names and kinds, and name tables of its runs."""
     where = f"{path_of(system.module)}: SYSTEM: outcomes"
-    seen = set()
+    seen = set[str]()
     for outcome in system.outcomes:
         if not isinstance(outcome, Outcome):
             raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
-        if not registry.NAME.fullmatch(outcome.name) or outcome.name in seen:
-            raise ConfigError(
-                f"{where}: {outcome.name!r} must be lower-case letters, digits and underscores, "
-                "once"
-            )
+        _check_name(where, outcome.name, seen, "that of another outcome")
         seen.add(outcome.name)
         look_up(
             f"{where}: {outcome.name}", "kind", ("share", "mean", "count", "time"), [outcome.kind]

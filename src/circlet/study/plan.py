@@ -172,17 +172,12 @@ class Study:
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a system's runs: declared ones, milestones and derived metrics."""
         spec = self.known[system]
-        derived = derived_metrics.outcomes(self.collections, self.config.derived_metrics, system)
+        derived = derived_metrics.outcomes(self.derived_metrics(system))
         return (*spec.outcomes, *milestones.outcomes(self.config, spec), *derived)
 
     def derived_metrics(self, system: str) -> dict[str, tuple[Metric, str]]:
         """Return the derived metrics of a system by name: declaration and table of each."""
         return derived_metrics.of_system(self.collections, self.config.derived_metrics, system)
-
-    def metrics(self, system: str) -> dict[str, Metric]:
-        """Return the metrics that curves of a system can show: declared and derived ones."""
-        more = {name: metric for name, (metric, _) in self.derived_metrics(system).items()}
-        return {**self.known[system].metrics, **more}
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:
         """Return the names of the experiments with one of these systems."""
@@ -319,8 +314,6 @@ def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) ->
 def _with_count(point: Point) -> Point:
     """Return a point with its number of seeds: `count`, or the largest of `more` that match."""
     seeds = point.settings.seeds
-    if not seeds.more:
-        return point
     counts = [more.count for more in seeds.more if more.is_about(point.values)]
     own = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
     return replace(point, settings=structs.replace(point.settings, seeds=own))

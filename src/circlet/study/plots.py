@@ -168,7 +168,7 @@ def _shown(
 ) -> tuple[str, ...]:
     """Return the outcomes or metrics that are drawn."""
     if _shows_metrics(declared):
-        what, choices = "metric", list(study.metrics(system))
+        what, choices = "metric", [*study.known[system].metrics, *study.derived_metrics(system)]
         usual = list(study.known[system].metrics)
     else:
         what, choices = "outcome", [outcome.name for outcome in study.outcomes(system)]

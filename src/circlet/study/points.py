@@ -191,12 +191,6 @@ class Point:
         blocks = (Block(self, a, b - a) for a, b in itertools.pairwise(bounds))
         return [block for block in blocks if block.name not in self.missing]
 
-    @property
-    def last_block(self) -> str:
-        """Name of a block of its last seed: no block has a longer name."""
-        last = self.every_seed.stop - 1
-        return Block(self, last, 1).name
-
     @cached_property
     def block_size(self) -> int:
         """Largest number of seeds of a block: from the config, or else enough to be worth a job."""

@@ -179,11 +179,6 @@ def modules(collections: Iterable[Collection], kind: str) -> dict[str, str]:
     return {n: m for collection in collections for n, m in collection.modules(kind).items()}
 
 
-def imported() -> tuple[Collection, ...]:
-    """Return the shipped collections, and those of users that this process has found."""
-    return (*SHIPPED, *_own.values())
-
-
 def own_modules(kind: str) -> dict[str, str]:
     """Return the modules in the folder ``kind`` of all users' collections in this process."""
     return modules(_own.values(), kind)

@@ -114,11 +114,6 @@ class Target:
         return self.study.results / "job_logs" / self.kind / f"{self.name}.log"
 
 
-def modules(study: Study, kind: str) -> dict[str, str]:
-    """Return the modules of all tables, figures or systems of the study's collections, by name."""
-    return registry.modules(study.collections, kind)
-
-
 def _roles(says: dict[str, Any], study: Study) -> list[str]:
     optional = says.get("OPTIONAL_ROLES", ())
     if isinstance(optional, str):
@@ -147,7 +142,7 @@ def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
 
 def _made(study: Study) -> set[str]:
     """Return the names of the tables that the study yields."""
-    all_tables, made = modules(study, "tables"), set[str]()
+    all_tables, made = registry.modules(study.collections, "tables"), set[str]()
     listed = study.config.derived_metrics
     all_tables = {
         n: m for n, m in all_tables.items() if n in listed or "DERIVED_METRICS" not in literals(m)
@@ -162,7 +157,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
     module_names, files, _ = contributions.of_collections(module, study)
     makers = [MAKERS[kind]] if kind in MAKERS else []
     # Declarations of systems decide the names of runs and the columns of tables.
-    systems = modules(study, "systems")
+    systems = registry.modules(study.collections, "systems")
     module_names += [systems[name] for name in study.systems]
     uses = literals(module).get("FROM_COLLECTIONS", ())
     if "equations" in uses:
@@ -213,7 +208,7 @@ def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
 def names(study: Study) -> tuple[list[str], list[str]]:
     """Return the names of the tables and of the figures that the study yields."""
     made = _made(study)
-    figures = modules(study, "figures").items()
+    figures = registry.modules(study.collections, "figures").items()
     drawn = [n for n, m in figures if _possible("figures", m, study, made)]
     return sorted(made), [*(plot.name for plot in plots.of(study)), *drawn]
 
@@ -226,7 +221,7 @@ def tables(study: Study) -> list[Target]:
 @lru_cache(maxsize=8)
 def _tables(study: Study) -> dict[str, Target]:
     """Return all tables that the study yields, by name, each after those that it is made from."""
-    names, by_name = _made(study), modules(study, "tables")
+    names, by_name = _made(study), registry.modules(study.collections, "tables")
     reads = {
         name: [
             t for t in _reads(declared("tables", by_name[name]), by_name[name], study) if t in names
@@ -241,7 +236,7 @@ def _tables(study: Study) -> dict[str, Target]:
 
 def figures(study: Study) -> list[Target]:
     """Return all figures of the study: plots of its experiments, then figures of collections."""
-    made, by_name = _tables(study), modules(study, "figures")
+    made, by_name = _tables(study), registry.modules(study.collections, "figures")
     drawn = [_plot(plot, study, made) for plot in plots.of(study)]
     names = (n for n, m in by_name.items() if _possible("figures", m, study, set(made)))
     return drawn + [_target("figures", name, by_name[name], study, made) for name in names]

@@ -72,7 +72,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
             {name: _with_defaults(name, arguments)}
             for name, arguments in list_interventions(experiment.interventions)
         ],
-        log=Logs.of(schedules | experiment.log.schedules),
+        log=Logs(**(schedules | experiment.log.schedules)),
     )
 
 
@@ -157,8 +157,6 @@ def _check_compared(where: str, experiment: Experiment, system: SystemSpec) -> N
         check_list(f"{where}.compare", _differing(experiment, system), name, pair)
         if pair[0] == pair[1]:
             raise ConfigError(f"{where}.compare.{name}: {pair} lists a value twice")
-        for value in pair:
-            _check_has(f"{where}.compare.{name}", experiment, system, name, value)
 
 
 def _check_interventions(
@@ -217,34 +215,11 @@ def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None
             raise ConfigError(f"{location}.count: must be at least the count of all, {seeds.count}")
         for name, value in more.where.items():
             check_list(f"{location}.where", _differing(experiment, system), name, [value])
-            _check_has(f"{location}.where.{name}", experiment, system, name, value)
     last = seeds.first + max([seeds.count, *counts.values()]) - 1
     if last > INT32_MAX:
         raise ConfigError(
             f"{where}.seeds: the last seed would be {last}, at most {INT32_MAX} is allowed"
         )
-
-
-def _check_has(
-    where: str, experiment: Experiment, system: SystemSpec, name: str, value: Any
-) -> None:
-    """Check that a point of an experiment has this value of a parameter or an argument."""
-    arithmetic = {key: getattr(experiment, key) for key in ARITHMETIC}
-    default = (system.defaults | arithmetic | experiment.parameters).get(name)
-    cases = [case.get(name, default) for case in experiment.listed_cases]
-    arguments = {
-        f"{intervention}_{key}": argument
-        if is_list_of_values(intervention, key, argument)
-        else [argument]
-        for intervention, by_name in list_interventions(experiment.interventions)
-        for key, argument in by_name.items()
-    }
-    values = (experiment.grid | arguments).get(name, cases)
-    if value not in values:
-        is_swept = name in experiment.sweep or len(set(map(str, values))) > 1
-        some = schema.shown([*dict.fromkeys(values)])[1:-1]
-        hint = f"there are: {some}" if is_swept else f"{name} is not swept: all points have {some}"
-        raise ConfigError(f"{where}: no point has {value!r} ({hint})")
 
 
 def _check_log(where: str, log: Logs, system: SystemSpec) -> None:

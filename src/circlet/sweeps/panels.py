@@ -170,15 +170,13 @@ def scale(axes: Axes, parameter: Swept) -> None:
     axes.set_xlabel(words(parameter.name))
     where = positions(parameter)
     if parameter.is_words:
-        ticks(axes.xaxis, parameter)
         axes.set_xlim(-0.5, len(parameter.values) - 0.5)
-        return
-    reach = 0.08 * (where[-1] - where[0])
-    if parameter.is_log:
+    elif parameter.is_log:
         axes.set_xscale("log")
         margin = (where[-1] / where[0]) ** 0.08
         axes.set_xlim(where[0] / margin, where[-1] * margin)
     else:
+        reach = 0.08 * (where[-1] - where[0])
         axes.set_xlim(where[0] - reach, where[-1] + reach)
     ticks(axes.xaxis, parameter)
 

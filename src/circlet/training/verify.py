@@ -300,7 +300,7 @@ class _Trial:
             kind: schedule if usual or kind == "curves" else None
             for kind, usual in self.point.schedules.items()
         }
-        settings = structs.replace(self.point.settings, log=Logs.of(schedules))
+        settings = structs.replace(self.point.settings, log=Logs(**schedules))
         return replace(self.point, settings=settings)
 
     def _trained(self, seeds: list[int], schedule: Schedule) -> dict[int, Values]:

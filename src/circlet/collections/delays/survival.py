@@ -61,10 +61,6 @@ class Fit(NamedTuple):
         by_sigma = low * densities[0] - high * densities[1]
         return inside, np.array([*by_parameters * by_location, by_sigma])
 
-    def log_likelihood(self, times: pd.DataFrame) -> np.ndarray:
-        """Return the log-likelihood of each run."""
-        return self.likelihood(times)[0]
-
 
 def known(times: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that say something: not those that began with the event or at their end."""
@@ -118,7 +114,7 @@ def exponent(times: pd.DataFrame) -> Estimate:
 def left_out(model: str, times: pd.DataFrame) -> pd.Series:
     """Return the log-likelihood of each run by the model fitted to all other values of x."""
     parts = [
-        pd.Series(fit(model, times[times["x"] != x]).log_likelihood(rows), rows.index)
+        pd.Series(fit(model, times[times["x"] != x]).likelihood(rows)[0], rows.index)
         for x, rows in times.groupby("x")
     ]
     return pd.concat(parts)

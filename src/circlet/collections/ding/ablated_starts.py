@@ -30,15 +30,11 @@ def spikes(loss: np.ndarray) -> int:
     return count - (count > 0 and not is_falling)  # the last spike has not decayed yet
 
 
-def spikes_of_runs(losses: pd.DataFrame) -> pd.Series:
-    """Return the number of spikes of the test loss of each run, by seed and run."""
-    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
-    return by_run.apply(lambda loss: spikes(loss.to_numpy()))
-
-
 def mean_spikes(losses: pd.DataFrame) -> Estimate:
     """Return the number of spikes of the test loss: mean over each seed's runs, then over seeds."""
-    return stats.mean_count(spikes_of_runs(losses).groupby("seed").mean())
+    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
+    counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
+    return stats.mean_count(counts.groupby("seed").mean())
 
 
 def sooner(losses: pd.DataFrame, level: float = LEVEL) -> Estimate:

@@ -9,31 +9,20 @@ from circlet.analysis import contrasts, spectrum, stats
 from circlet.analysis.stats import Estimate
 
 
-def about_line(moduli: pd.DataFrame) -> pd.DataFrame:
-    """Return ``residual``, a mean circle count minus a line in p, by p; NaN if there is one p only.
-
-    Also ``noise``, the variance of that mean over runs, and ``prime``, whether p is prime.
-    """
-    of = moduli.groupby("p")["n_circles"]
-    means = of.mean()
-    line = np.polyfit(means.index, means, 1) if len(means) > 1 else [np.nan]
-    residual = means - np.polyval(line, means.index)
-    prime = [spectrum.is_prime(p) for p in means.index]
-    return pd.DataFrame({"residual": residual, "noise": of.var() / of.size(), "prime": prime})
-
-
 def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
     """Scatter of mean circle counts about a line in p: composites divided by primes.
 
     The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
     logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
     """
-    scatter = about_line(moduli)
-    prime = scatter["prime"].to_numpy(bool)
+    of = moduli.groupby("p")["n_circles"]
+    means, noise = of.mean(), of.var() / of.size()
+    prime = np.array([spectrum.is_prime(p) for p in means.index], dtype=bool)
     fewest = min(int(prime.sum()), int((~prime).sum()))
-    if fewest < 5 or scatter["noise"].isna().any():  # too few to compare their scatter
+    if fewest < 5 or noise.isna().any():  # too few to compare their scatter
         return Estimate(n=fewest)
-    squares = (scatter["residual"] ** 2 - scatter["noise"]).to_numpy()
+    residual = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
+    squares = (residual**2 - noise).to_numpy()
     parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
     if not all(math.isfinite(end) for part in parts for end in part):
         return Estimate(n=fewest)

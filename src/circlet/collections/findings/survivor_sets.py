@@ -53,11 +53,6 @@ def expected(sets: Array, tuples: Array) -> Array:
     return len(tuples) * share
 
 
-def random_sets(sets: Array, stream: np.random.Generator) -> Array:
-    """Draw random sets of the same sizes, (runs, n)."""
-    return stream.permuted(sets, axis=1)
-
-
 def ranked_sets(sets: Array, signals: Array, stream: np.random.Generator) -> Array:
     """Draw null sets that keep how often each rank of initial signal survives.
 

@@ -62,7 +62,7 @@ def table(study: Study) -> Iterator[dict]:
         relations = survivor_sets.relations(point.parameters["p"])
         # All runs are drawn at once, so that sizes share the draws.
         drawn = {
-            "random": [survivor_sets.random_sets(sets, stream) for _ in range(_DRAWS)],
+            "random": [stream.permuted(sets, axis=1) for _ in range(_DRAWS)],
             "rank": [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
         }
         sizes = sets.sum(1)
