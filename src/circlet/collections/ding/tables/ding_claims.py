@@ -261,6 +261,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("second_rises_with_ratio", "construction", "survival", second_by_ratio),
     ("dead_revive", "construction", "survival", revived),
     ("gradient_helps", "initial_gradients", "survival", lambda t: run_auc(t, "initial_gradient")),
+    ("signal_helps", "initial_gradients", "survival", lambda t: run_auc(t, "initial_signal")),
     ("one_circle_fails", "ablations", "circle_ablations", lambda t: stats.mean(best_losses(t, 1))),
     ("two_circles_are_worse", "ablations", "circle_ablations",
      lambda t: stats.geometric_mean(best_losses(t, 2) / best_losses(t, 3))),

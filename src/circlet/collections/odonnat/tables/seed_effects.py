@@ -51,13 +51,14 @@ def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
     """Partial share of variance of each factor; unknown unless the design is complete.
 
     ``runs`` has a row per run, with the columns of ``_FACTORS`` and ``test_accuracy``. n counts
-    the seeds of the factor.
+    the seeds of the factor; for the initialisation, at most the train sets.
     """
     n = len(runs)
     levels = {name: runs[column].nunique() for name, column in _FACTORS.items()}
+    counts = levels | {"initialisation": min(levels["initialisation"], levels["data"])}
     y = runs["test_accuracy"].to_numpy(np.float64)
     total = ((y - y.mean()) ** 2).sum()
-    unknown = {name: Estimate(n=k) for name, k in levels.items()}
+    unknown = {name: Estimate(n=k) for name, k in counts.items()}
     if n != np.prod(list(levels.values())) or total == 0:
         return unknown
 
@@ -79,7 +80,7 @@ def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
             ends = (_noncentrality(statistic, df, residual_df, q) for q in (0.975, 0.025))
             low, high = (value / (value + n) for value in ends)
             center = max(0.0, (statistic - 1) * df)
-            by_factor[name] = Estimate(center / (center + n), low, high, levels[name])
+            by_factor[name] = Estimate(center / (center + n), low, high, counts[name])
     return by_factor
 
 
