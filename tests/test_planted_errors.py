@@ -17,8 +17,8 @@ KNOWN = {
     "weight decay has no effect on the weights": "blurred: the ratio is 1 for all seeds, and what "
     "is the same for all has no interval, so that it decides nothing",
     "network weights: sums instead of means": "claims about weights are ratios: a factor drops out",
-    "accuracies shuffled in the experiment seed_effects": "the claim is "
-    "undecided with true accuracies, too",
+    "accuracies shuffled in the experiment seed_effects": "blurred: without an "
+    "effect, the interval reaches from 0 beyond the threshold",
     "the two causes of spikes swapped": "the claim is undecided with the true ones, too",
     "amplification in spikes exchanged with that in quiet steps": "they do not differ, so "
     "that the claims deviate before and after",
