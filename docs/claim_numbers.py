@@ -104,7 +104,7 @@ def weaker(**papers: str) -> dict[str, pd.Series]:
     """Return which tests are weaker evidence, by reason.
 
     These are the tests of Mușat's table 1, by which we chose the initialisation; those that compare
-    with our runs of Odonnat et al.'s released code; two whose rule of survival we chose by the text
+    with our copy of Odonnat et al.'s released code; two whose rule of survival we chose by the text
     of Ding et al.; those whose runs we had seen when we wrote the rules; and those that depend on
     how we read a paper's words.
     """

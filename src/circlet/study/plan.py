@@ -314,6 +314,8 @@ def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) ->
 def _with_count(point: Point) -> Point:
     """Return a point with its number of seeds: `count`, or the largest of `more` that match."""
     seeds = point.settings.seeds
+    if not seeds.more:
+        return point
     counts = [more.count for more in seeds.more if more.is_about(point.values)]
     own = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
     return replace(point, settings=structs.replace(point.settings, seeds=own))
