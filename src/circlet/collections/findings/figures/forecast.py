@@ -15,10 +15,10 @@ from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+OPTIONAL_ROLES = ("forecast", "decay_circles")
 TABLES = ("forecast", "forecast_milestones")
 
-_TITLES = {"initial_signals": "several runs per embedding", "decay_circles": "by weight decay"}
+_TITLES = {"forecast": "several runs per embedding", "decay_circles": "by weight decay"}
 
 
 _GOOD = 0.95  # the area from which on survival counts as predictable

@@ -27,7 +27,7 @@ from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
-OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+OPTIONAL_ROLES = ("forecast", "decay_circles")
 LOGS = ("runs", "signals")
 TABLES = ("survival",)
 COLUMNS = [

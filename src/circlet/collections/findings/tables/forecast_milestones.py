@@ -15,7 +15,7 @@ from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("initial_signals", "decay_circles")
+OPTIONAL_ROLES = ("forecast", "decay_circles")
 TABLES = ("forecast",)
 COLUMNS = [
     EXPERIMENT,
