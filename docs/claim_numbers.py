@@ -90,8 +90,7 @@ def at_first(**papers: str) -> claims.Chance:
 
 # Roles of Ding et al. whose runs we had seen when we wrote the rules.
 _SEEN = (
-    "trajectory", "primes", "initial_signals", "ode_dimensions", "ablated_starts", "random_starts",
-    "moduli",
+    "trajectory", "primes", "ode_dimensions", "ablated_starts", "random_starts", "moduli",
 )  # fmt: skip
 # Tests whose verdict depends on how we read the words of a paper.
 _READINGS = (
