@@ -124,8 +124,8 @@ def test_shipped_configs_meet_the_conditions_of_the_papers(name):
         whole = name in ("paper", "findings") or (name == "full_length" and row.tally == "beyond")
         if whole and row.source != "Easing Optimization Paths":
             assert scorecard.unmet(study, row.role, strict) == "", row.claim
-        # The first run has figures of initial signals, from runs that share no embedding.
-        is_drawn = row.role in ("initial_signals", "initial_gradients")
+        # The first run has figures of these roles, from runs that share no embedding.
+        is_drawn = row.role in ("initial_signals", "initial_gradients", "forecast")
         if name == "config" and not is_drawn and (row.shorter or row.accepts):
             loose = strict | scorecard._assignments(row.shorter or row.accepts)
             assert scorecard.unmet(study, row.role, loose) == "", row.claim
