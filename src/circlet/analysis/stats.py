@@ -7,6 +7,7 @@ called, because importing scipy.stats takes 0.6 s and not every job needs it.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
@@ -164,7 +165,7 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
     If an event has not happened by the end, ``by`` is NaN and ``after`` is the last logged step.
     The value is the median of ``by``, infinite if fewer than half of the runs got there. The lower
     end of the interval is that of the median of ``after``, the upper end that of the median of
-    ``by`` (lifelines; log-log), so it includes the uncertainty from logging only at intervals. A
+    ``by`` (scipy; log-log), so it includes the uncertainty from logging only at intervals. A
     median is bounded at 95 % by six runs without the event, not by fewer (1/2^5 > 0.025). So the
     lower end is at most the sixth largest ``after``, and with fewer than six runs the interval is 0
     to infinity.
@@ -186,13 +187,20 @@ def median_time(after: ArrayLike, by: ArrayLike) -> Estimate:
 
 def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float, float]:
     """Return the median of times, some of them censored at a run's last step, and its interval."""
-    from lifelines import KaplanMeierFitter
-    from lifelines.utils import median_survival_times
+    from scipy.stats import CensoredData, ecdf
 
-    fitted = KaplanMeierFitter().fit(times, happened)
-    low, high = sorted(median_survival_times(fitted.confidence_interval_).to_numpy()[0].tolist())
-    # Rounded: a product of shares that should be 1/2 may be a little larger.
-    return float(median_survival_times(fitted.survival_function_.round(12))), low, high
+    left = ecdf(CensoredData.right_censored(times, ~happened)).sf
+    with warnings.catch_warnings():  # before the first event, and when no run is left
+        warnings.simplefilter("ignore", RuntimeWarning)
+        interval = left.confidence_interval(method="log-log")
+
+    def first(share: np.ndarray) -> float:
+        # Rounded: a product of shares that should be 1/2 may be a little larger.
+        reached = (share.round(12) <= 0.5) | (left.probabilities == 0)
+        return float(left.quantiles[reached.argmax()]) if reached.any() else math.inf
+
+    low, high = interval.low.probabilities, interval.high.probabilities
+    return first(left.probabilities), first(low), first(high)
 
 
 def median(values: ArrayLike) -> Estimate:

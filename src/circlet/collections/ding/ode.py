@@ -14,7 +14,6 @@ import pandas as pd
 from scipy.linalg import expm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LinearRegression
-from sklearn.preprocessing import PolynomialFeatures
 
 from circlet.analysis import log_frames
 from circlet.study.plan import Study
@@ -82,7 +81,10 @@ class Fit:
 
 def terms(x: np.ndarray, linear: bool) -> np.ndarray:
     """Return the features of a law: signals (steps, n), and their products if it is not linear."""
-    return x if linear else PolynomialFeatures(2, include_bias=False).fit_transform(x)
+    if linear:
+        return x
+    i, j = np.triu_indices(x.shape[1])
+    return np.hstack([x, x[:, i] * x[:, j]])
 
 
 def fit(x: np.ndarray, method: str, alpha: float = ALPHA, iterations: int = ITERATIONS) -> Fit:

@@ -69,6 +69,7 @@ def _chunk(states: pd.DataFrame) -> bytes:
 
 def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) -> list[Chunk]:
     """Return the packed states of all runs, in the order of the file."""
+    states = states[["run_id", "name", "step", "shape", "values"]]
     of_run = dict(list(states.groupby("run_id", sort=False)))
     turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
     packed = []
