@@ -53,5 +53,5 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
             wide = values.pivot(index="step", columns="run_id", values=name)
             means = stats.means(wide.to_numpy(float), *metric.bounds)
             row = {key: [value] * len(means) for key, value in keys.items()}  # some are lists
-            row |= {"step": wide.index, "metric": name, "unit": metric.unit}
-            yield pd.concat([means, pd.DataFrame(row)], axis=1)  # faster than assigning each
+            named = means.assign(step=wide.index, metric=name, unit=metric.unit)
+            yield pd.concat([named, pd.DataFrame(row)], axis=1)  # faster than assigning each
