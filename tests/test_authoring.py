@@ -226,13 +226,6 @@ def test_check_shows_a_warning_once(mine, capsys):
     assert said.count("batching rule for aten::renorm") == 1
 
 
-def test_completion_knows_the_commands(capsys):
-    main(["completion", "bash"])
-    said = capsys.readouterr().out
-    for command in ("plan", "new", "check", "run"):
-        assert f"_circlet_{command}" in said or command in said.split()
-
-
 def study_of(folder, results):
     """Return the study as a newly started process sees it."""
     fingerprint.forget()

@@ -249,15 +249,6 @@ def _add_authoring_commands(subparsers) -> None:
     parser = subparsers.add_parser("check", help=text, description=text)
     parser.add_argument("path", type=Path, metavar="PATH", help="folder of the collection")
     parser.set_defaults(function=commands.check_collection, log=None)
-    text = "print the completion script of a shell: circlet completion bash > FILE; source FILE"
-    parser = subparsers.add_parser("completion", help=text, description=text)
-    parser.add_argument("shell", choices=["bash", "zsh", "tcsh"])
-    parser.set_defaults(function=print_completion, log=None)
-
-
-def print_completion(arguments: argparse.Namespace) -> None:
-    """Print the completion script for a shell."""
-    print(load("shtab").complete(_parser(_commands_of_collections([])), arguments.shell))
 
 
 def main(argv: list[str] | None = None) -> None:

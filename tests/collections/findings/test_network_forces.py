@@ -69,15 +69,15 @@ def test_every_run_has_its_steps_and_both_gradients(study):
 def test_means_are_over_the_runs_of_a_structure(study):
     frame = parquet.read_table(study, "network_forces")
     found = parquet.read_table(study, "force_summary")
-    found = found.query("measure == 'unique_alignment' and step == 5 and pairs == 'all'")
+    found = found.query("measure == 'cosine_alignment' and step == 5 and pairs == 'all'")
     whole = found[found["structure"] == "any"].iloc[0]
     assert (whole["value_n"], whole["n_planned"]) == (2, 2)
     row = found[found["structure"] != "any"].iloc[0]
     own = frame[
         (frame["weight_decay"] == row["weight_decay"]) & (frame["structure"] == row["structure"])
     ].query("step == 5 and pairs == 'all'")
-    assert row["value"] == pytest.approx(own["unique_alignment"].mean())
-    excess = own["unique_alignment"] - own["unique_alignment_null"]
+    assert row["value"] == pytest.approx(own["cosine_alignment"].mean())
+    excess = own["cosine_alignment"] - own["cosine_alignment_null"]
     assert row["excess"] == pytest.approx(excess.mean())
     assert (row["n_runs"], row["n_planned"]) == (len(own), 2)
 

@@ -40,8 +40,7 @@ def circulant(coefficients):
 
 
 def r2_of(law, runs):
-    left, whole, _ = zip(*(laws_table.misses(law, x, WINDOW) for x in runs), strict=True)
-    return laws_table.r2(np.sum(left, 1), np.sum(whole, 1))
+    return laws_table.r2(*laws_table.missed(law, runs, WINDOW))
 
 
 def test_ratios_are_those_of_frequencies():
@@ -57,9 +56,8 @@ def test_relabelling_numbers_keeps_an_equivariant_law():
     """If numbers are multiplied by u, the frequency k becomes k / u, and terms move with it."""
     s = np.random.default_rng(0).uniform(1, 9, (4, N))
     order = shared_laws.ratios(P)[:, 6]
-    for name in ("equivariant", "per_capita"):
-        design = shared_laws.form(name, N).design
-        np.testing.assert_allclose(design(s[:, order], s), design(s, s)[:, order])
+    design = shared_laws.form("equivariant", N).design
+    np.testing.assert_allclose(design(s[:, order], s), design(s, s)[:, order])
 
 
 def test_a_planted_equivariant_law_is_recovered():
@@ -81,8 +79,6 @@ def test_three_numbers_are_recovered_and_thirty_add_nothing():
     np.testing.assert_allclose(law.coefficients[:, 0], [4e-3, -9e-3, 0.2], rtol=0.05)
     wide = r2_of(shared_laws.fit("equivariant", runs[:6], WINDOW), runs[6:])
     assert wide.value <= r2_of(law, runs[6:]).value + 0.001
-    one = r2_of(shared_laws.fit("one_run", runs[:6], WINDOW), runs[6:])
-    assert one.value < wide.value
 
 
 def test_selection_finds_the_terms_that_were_planted():

@@ -126,7 +126,6 @@ class Fit(NamedTuple):
     cosine: Float[Tensor, "*batch 3"]  # of each force with the direction
     coefficient: Float[Tensor, "*batch 3"]  # of each force, for a direction of norm 1
     r2: Float[Tensor, "*batch"]  # share of the squared norm that the three explain
-    unique: Float[Tensor, "*batch 3"]  # by how much r2 falls without the force
 
 
 def fit(direction: Float[Tensor, "*batch m"], forces: Float[Tensor, "*batch 3 m"]) -> Fit:
@@ -140,8 +139,7 @@ def fit(direction: Float[Tensor, "*batch m"], forces: Float[Tensor, "*batch 3 m"
     cosine = (units @ (direction / direction.norm(dim=-1, keepdim=True))[..., None])[..., 0]
     inverse = torch.linalg.inv_ex(units @ units.mT).inverse
     weights = (inverse @ cosine[..., None])[..., 0]
-    unique = weights**2 / inverse.diagonal(dim1=-2, dim2=-1)
-    return Fit(cosine, weights / norms, (weights * cosine).sum(-1), unique)
+    return Fit(cosine, weights / norms, (weights * cosine).sum(-1))
 
 
 def fits(

@@ -120,7 +120,7 @@ def _one(s: Array) -> Array:
 
 
 def form(name: str, n: int) -> Form:
-    """The law ``unconstrained``, ``equivariant`` or ``per_capita`` of n frequencies."""
+    """The law ``unconstrained`` or ``equivariant`` of n frequencies."""
     ratio = tuple(f"r={r}" for r in range(1, n + 1))
     match name:
         case "unconstrained":
@@ -131,11 +131,6 @@ def form(name: str, n: int) -> Form:
             )
         case "equivariant":
             return Form(lambda s, v: np.concatenate([ratio_terms(s), _one(s)], -1), (*ratio, "1"))
-        case "per_capita":
-            return Form(
-                lambda s, v: s[..., None] * np.concatenate([ratio_terms(s), _one(s)], -1),
-                (*(f"s {r}" for r in ratio), "s"),
-            )
     raise KeyError(name)
 
 
@@ -247,10 +242,8 @@ WINDOWS = ((0, 10), (10, 50), (50, 200), (200, 1000))  # steps first <= s < last
 STEPS = WINDOWS[-1][1]
 THREE = ("s", "m", "1")
 LAWS = (
-    "one_run",
     "unconstrained",
     "equivariant",
-    "per_capita",
     "three_numbers",
     "mean_field",
     "persistence",
@@ -261,7 +254,6 @@ LAWS = (
 def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
     """Fit a law of LAWS to the steps of a window of runs, each (steps + 1, n).
 
-    ``one_run`` is the unconstrained law of the first run alone, as in Ding et al.;
     ``three_numbers`` is a s + b m + c; ``mean_field`` and ``memory`` select their terms, the latter
     also from MEMORY; ``persistence`` is a multiple of the last change.
     """
@@ -274,9 +266,8 @@ def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
         parts = [sums(wide, *inside(x, window)) for x in runs]
         law_form = mean_field([wide.terms[i] for i in select(parts)])
     else:
-        law_form = form("unconstrained" if name == "one_run" else name, runs[0].shape[1])
-    used = runs[:1] if name == "one_run" else runs
-    return Law(law_form, total(sums(law_form, *inside(x, window)) for x in used).solve())
+        law_form = form(name, runs[0].shape[1])
+    return Law(law_form, total(sums(law_form, *inside(x, window)) for x in runs).solve())
 
 
 def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:

@@ -25,7 +25,6 @@ COLUMNS = [
     SEED,
     column("memorised_step", pa.float64(), "when it memorises", "steps"),
     column("generalised_step", pa.float64(), "when it groks", "steps"),
-    column("generalised_step_after", pa.float64(), "last logged step before", "steps"),
     column("norm_memorised", pa.float64(), "norm of all weights when it memorises"),
     column("norm_grokked", pa.float64(), "norm of all weights when it groks"),
     column("logit_scale_grokked", pa.float64(), "scale of the logits when it groks"),
@@ -43,7 +42,7 @@ def kappa(runs: pd.DataFrame) -> pd.Series:
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """Yield frames with a row per finished run."""
     milestones = parquet.read_table(study, "milestones")
-    names = ["memorised_step", "generalised_step", "generalised_step_after"]
+    names = ["memorised_step", "generalised_step"]
     for block in study.blocks:
         if "norm" not in block.point.system.metrics or "curves" not in block.point.logs:
             continue

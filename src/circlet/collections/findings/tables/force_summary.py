@@ -19,7 +19,7 @@ COLUMNS = [
     column("structure", pa.string(), "at the end, as in network_forces; any: all runs"),
     column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
     STEP,
-    column("measure", pa.string(), "r2, or cosine or unique with the name of a force"),
+    column("measure", pa.string(), "r2, or cosine with the name of a force"),
     *estimate("value", "mean over runs"),
     *estimate("null", "mean over runs, and in each over other labellings of the numbers"),
     *estimate("excess", "mean over runs of the value minus that with other labels"),
@@ -27,7 +27,7 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_MEASURES = ("r2", *(f"{kind}_{name}" for kind in ("cosine", "unique") for name in forces.FORCES))
+_MEASURES = ("r2", *(f"cosine_{name}" for name in forces.FORCES))
 
 
 def table(study: Study) -> Iterator[dict]:

@@ -30,7 +30,6 @@ TABLES = ("structures",)
 _MEASURES = {
     "r2": "share of the squared norm of the projected gradient that the three forces explain",
     **{f"cosine_{name}": f"cosine of {name} with minus the gradient" for name in forces.FORCES},
-    **{f"unique_{name}": f"by how much r2 falls without {name}" for name in forces.FORCES},
 }
 COLUMNS = [
     RUN,
@@ -96,7 +95,7 @@ def measured(
     norms = (field.norm(dim=(1, 2)) for field in (forces.projected(gradient, positions), gradient))
     projected_share = torch.div(*norms).square()
     fits = forces.fits(-gradient, positions, labels)
-    values = torch.cat([fits.r2[..., None], fits.cosine, fits.unique], -1)  # as _MEASURES
+    values = torch.cat([fits.r2[..., None], fits.cosine], -1)  # as _MEASURES
     parts = {
         "": values[:, 0],
         "_null": values[:, 1:].mean(1),

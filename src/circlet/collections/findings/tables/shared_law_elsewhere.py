@@ -2,12 +2,9 @@
 
 The law is fitted to the role `shared_law` and scored on every point of `shared_law_elsewhere`, and
 on the runs of its own point that it was not fitted to. For comparison the table has the law fitted
-to each point itself, and the first law rescaled: signals in units of sqrt(p d), their size in a
-normal embedding, time in units of the learning rate, and with this point's weight decay, which
-shrinks every signal by learning rate times weight decay in a step.
+to each point itself.
 """
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +16,6 @@ from circlet.collections.findings import shared_laws
 from circlet.collections.findings.tables.shared_laws import missed, r2
 from circlet.storage.schema import POINT, column, estimate
 from circlet.study.plan import Study
-from circlet.study.points import Point
 
 ROLES = ("shared_law",)
 OPTIONAL_ROLES = ("shared_law_elsewhere",)
@@ -31,33 +27,13 @@ COLUMNS = [
     column("last_step", pa.int32(), "after the window"),
     column("law", pa.string(), "three_numbers or mean_field"),
     *estimate("r2", "pooled R^2 of the law of `shared_law` here"),
-    *estimate("r2_rescaled", "pooled R^2 of the same law rescaled to here"),
     *estimate("r2_own", "pooled R^2 of a law fitted here, on other runs"),
 ]
 _LAWS = ("three_numbers", "mean_field")
 
 
 def _scored(law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int]) -> Estimate:
-    residuals, whole, _ = missed(law, runs, window)
-    return r2(residuals.sum(1), whole.sum(1))
-
-
-def rescaled(law: shared_laws.Law, target: Point, source: Point) -> shared_laws.Law:
-    """Rescale the law of ``source`` to the size, learning rate and weight decay of ``target``."""
-    target_scale, source_scale = (
-        math.sqrt(q.parameters["p"] * q.parameters["d"]) for q in (target, source)
-    )
-    size = source_scale / target_scale
-    rate = target.parameters["learning_rate"]
-    pace = rate / source.parameters["learning_rate"]
-    decay = rate * (target.parameters["weight_decay"] - source.parameters["weight_decay"])
-
-    def design(s: np.ndarray, v: np.ndarray) -> np.ndarray:
-        scaled_terms = law.form.design(size * s, size / pace * v) * pace / size
-        return np.concatenate([scaled_terms, s[..., None]], axis=-1)
-
-    coefficients = np.concatenate([law.coefficients, [[-decay]]])
-    return shared_laws.Law(shared_laws.Form(design, (*law.form.terms, "s")), coefficients)
+    return r2(*missed(law, runs, window))
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -65,7 +41,7 @@ def table(study: Study) -> Iterator[dict]:
     source = next(shared_laws.halves(study, "shared_law"), None)
     if source is None:
         return
-    there, source_runs, _ = source
+    _, source_runs, _ = source
     for role in study.reproduce:
         for point, fitted, scored in shared_laws.halves(study, role):
             for window in shared_laws.windows(min(len(source_runs[0]), len(scored[0])) - 1):
@@ -79,8 +55,5 @@ def table(study: Study) -> Iterator[dict]:
                         "last_step": window[1],
                         "law": name,
                         **_scored(law, scored, window).columns("r2"),
-                        **_scored(rescaled(law, point, there), scored, window).columns(
-                            "r2_rescaled"
-                        ),
                         **_scored(refitted, scored, window).columns("r2_own"),
                     }

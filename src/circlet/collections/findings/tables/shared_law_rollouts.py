@@ -34,7 +34,6 @@ COLUMNS = [
     column("lost", pa.int32(), "runs whose signals grow without bound"),
 ]
 _STARTS = (0, 10, 20, 50, 100, 200, 500)
-_LAWS = tuple(name for name in shared_laws.LAWS if name != "one_run")
 
 
 def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -53,7 +52,7 @@ def table(study: Study) -> Iterator[dict]:
             steps = x.shape[1] - 1
             laws = {
                 name: [(w, shared_laws.fit(name, fitted, w)) for w in shared_laws.windows(steps)]
-                for name in _LAWS
+                for name in shared_laws.LAWS
             }
             for first in (s for s in _STARTS if s < steps):
                 ends = {name: shared_laws.rollout(law, x, first)[-1] for name, law in laws.items()}

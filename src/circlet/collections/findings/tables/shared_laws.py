@@ -24,7 +24,6 @@ COLUMNS = [
     column("terms", pa.list_(pa.string()), "what the law is a sum of"),
     column("n_coefficients", pa.int32(), "numbers that were fitted"),
     *estimate("r2", "R^2 of the change in a step, pooled over frequencies and runs not fitted"),
-    column("r2_run", pa.float64(), "R^2 as in Ding et al., averaged over frequencies: median run"),
     *estimate("beyond_persistence", "share of the squares left by `persistence` that it explains"),
     column("n_fitted", pa.int32(), "runs that the law was fitted to"),
     *COUNTS,
@@ -39,21 +38,18 @@ def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
     )
 
 
-def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tuple[np.ndarray, ...]:
-    """Return the residual sum of squares of each frequency of a run, and two total sums.
-
-    The totals are about the mean change in the window, and about each frequency's mean change.
-    """
+def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tuple[float, float]:
+    """Return a run's residual sum of squares, and that about the mean change in the window."""
     s, v, y = shared_laws.inside(x, window)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        residuals = ((y - law.change(s, v)) ** 2).sum(0)
-    return residuals, ((y - y.mean()) ** 2).sum(0), ((y - y.mean(0)) ** 2).sum(0)
+        residual = ((y - law.change(s, v)) ** 2).sum()
+    return residual, ((y - y.mean()) ** 2).sum()
 
 
 def missed(
     law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int]
 ) -> tuple[np.ndarray, ...]:
-    """`misses` of some runs, (runs, n) each."""
+    """`misses` of some runs, (runs,) each."""
     return tuple(map(np.array, zip(*(misses(law, x, window) for x in runs), strict=True)))
 
 
@@ -65,13 +61,9 @@ def table(study: Study) -> Iterator[dict]:
             parts = shared_laws.windows(steps)
             for window in [*parts, (0, steps)] if len(parts) > 1 else parts:
                 laws = {name: shared_laws.fit(name, fitted, window) for name in shared_laws.LAWS}
-                last, *_ = missed(laws["persistence"], scored, window)
+                last, _ = missed(laws["persistence"], scored, window)
                 for name, law in laws.items():
-                    residuals, whole, by_frequency = missed(law, scored, window)
-                    with np.errstate(invalid="ignore", divide="ignore"):
-                        by_run = np.nanmean(
-                            np.where(by_frequency > 0, 1 - residuals / by_frequency, np.nan), axis=1
-                        )
+                    residuals, whole = missed(law, scored, window)
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,
@@ -80,11 +72,9 @@ def table(study: Study) -> Iterator[dict]:
                         "law": name,
                         "terms": list(law.form.terms),
                         "n_coefficients": law.coefficients.size,
-                        **r2(residuals.sum(1), whole.sum(1)).columns("r2"),
-                        "r2_run": float(np.median(by_run)),
-                        **stats.ratio((last - residuals).sum(1), last.sum(1))
-                        .columns("beyond_persistence"),
-                        "n_fitted": 1 if name == "one_run" else len(fitted),
+                        **r2(residuals, whole).columns("r2"),
+                        **stats.ratio(last - residuals, last).columns("beyond_persistence"),
+                        "n_fitted": len(fitted),
                         "n_runs": len(scored),
                         "n_planned": point.count - len(fitted),
-                    }  # fmt: skip
+                    }

@@ -64,8 +64,6 @@ COLUMNS = [
     ),
     column("fit_step", pa.int32(), "first step with test accuracy above 0.98"),
     column("steps_per_epoch", pa.int32(), "steps in an epoch"),
-    column("rho_suffix_initial", pa.float64(), "rho_suffix at step 0"),
-    column("distractor_attention_initial", pa.float64(), "the same at step 0", "0..1"),
 ]
 
 _EVERY, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
@@ -110,13 +108,14 @@ def structure_steps(
 
     The step is None if the head never forms; without snapshots both are None.
     """
-    runs = logged[0]["embedding"].shape[0]
+    any_weights = next(iter(logged.values()))
+    runs = len(any_weights["embedding"])
     if len(steps) < _IN_A_ROW:
         return [(None, None)] * runs
     present = []
     for run in range(runs):
         weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
-                   for name in logged[0]}  # fmt: skip
+                   for name in any_weights}  # fmt: skip
         signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
         present.append(
             clusters.is_head(signature, clusters.FORMING, clusters.MOST_CLUSTERS).numpy()
@@ -136,12 +135,10 @@ def _block(block: Block) -> pd.DataFrame:
     p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
     seen = snapshots(block)
-    steps = sorted({0, point.steps, *seen})
+    steps = sorted({point.steps, *seen})
     arrays = parquet.read_weights(block, steps)
     logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(steps)}
-    start, weights = (
-        {name: torch.as_tensor(a) for name, a in logged[s].items()} for s in (0, point.steps)
-    )
+    weights = {name: torch.as_tensor(a) for name, a in logged[point.steps].items()}
     finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
@@ -151,7 +148,6 @@ def _block(block: Block) -> pd.DataFrame:
     is_head = clusters.is_head(signature).numpy()
     present = is_head if p == 2 else [None] * block.count
     integers = signature.integers.numpy()
-    prefixes = torch.as_tensor(of.classes["suffix"])[None]
     columns = {
         "head_present": present,
         "legal": signature.legal.numpy(),
@@ -165,8 +161,6 @@ def _block(block: Block) -> pd.DataFrame:
         "distractor_attention": distractor_attention(weights, of, p, k),
         "structure_step": [step for step, _ in forms],
         "structure_step_after": [before for _, before in forms],
-        "rho_suffix_initial": clusters.variance_ratio(clusters.embed(start, of, p), prefixes),
-        "distractor_attention_initial": distractor_attention(start, of, p, k),
     }
     for name, classes in of.classes.items():
         columns[f"rho_{name}"] = clusters.variance_ratio(xi, torch.as_tensor(classes)[None]).numpy()
