@@ -5,6 +5,8 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from lifelines import KaplanMeierFitter
+from lifelines.utils import median_survival_times
 from scipy.special import stdtrit
 from scipy.stats import skew
 
@@ -246,6 +248,19 @@ def test_what_is_slow_to_import_waits_until_it_is_called():
     code = f"import sys, circlet.analysis.stats; print({slow} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_medians_of_censored_times_are_those_of_lifelines():
+    stream = np.random.default_rng(0)
+    for n in (*range(1, 12), 40):
+        for share in (0.2, 0.6, 1.1):
+            times, happened = stream.integers(0, 9, n), stream.random(n) < share
+            theirs = KaplanMeierFitter().fit(times, happened)
+            ends = median_survival_times(theirs.confidence_interval_).to_numpy()[0]
+            middle = median_survival_times(theirs.survival_function_.round(12))
+            expected = (middle, *sorted(ends))
+            assert stats._kaplan_meier(times.astype(float), happened) == pytest.approx(expected)
 
 
 def test_of_few_that_got_there_no_median_is_known():

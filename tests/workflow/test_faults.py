@@ -112,7 +112,7 @@ def test_control_c_keeps_what_is_done(half_project):
 
     with said.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "tables", "--profile", "profiles/local",
+            [sys.executable, "-m", "snakemake", "logs", "--profile", "profiles/local",
              "--cores", "6", "--configfile", "config/smoke.yaml"],
             cwd=half_project.folder,
             env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},

@@ -197,7 +197,7 @@ def _kaplan_meier(times: np.ndarray, happened: np.ndarray) -> tuple[float, float
     def first(share: np.ndarray) -> float:
         # Rounded: a product of shares that should be 1/2 may be a little larger.
         reached = (share.round(12) <= 0.5) | (left.probabilities == 0)
-        return float(left.quantiles[reached.argmax()]) if reached.any() else math.inf
+        return float(min(left.quantiles[reached], default=math.inf))
 
     low, high = interval.low.probabilities, interval.high.probabilities
     return first(left.probabilities), first(low), first(high)

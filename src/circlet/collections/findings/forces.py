@@ -137,8 +137,7 @@ def fit(direction: Float[Tensor, "*batch m"], forces: Float[Tensor, "*batch 3 m"
     norms = forces.norm(dim=-1)
     units = forces / norms[..., None]
     cosine = (units @ (direction / direction.norm(dim=-1, keepdim=True))[..., None])[..., 0]
-    inverse = torch.linalg.inv_ex(units @ units.mT).inverse
-    weights = (inverse @ cosine[..., None])[..., 0]
+    weights = torch.linalg.solve_ex(units @ units.mT, cosine[..., None]).result[..., 0]
     return Fit(cosine, weights / norms, (weights * cosine).sum(-1))
 
 

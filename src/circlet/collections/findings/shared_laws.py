@@ -8,7 +8,6 @@ in the next step is modelled as a sum of terms:
 
     unconstrained   sum_l A_kl x_l + b_k              as Ding et al.'s equation 3, of all runs
     equivariant     sum_l a_(k/l) x_l + b
-    per capita      s (sum_l a_(k/l) x_l + b)         Lotka and Volterra
     mean field      some of TERMS, which are functions of s and of moments of all signals
     ... + memory    the same and functions of v
 

@@ -53,5 +53,6 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
             wide = values.pivot(index="step", columns="run_id", values=name)
             means = stats.means(wide.to_numpy(float), *metric.bounds)
             row = {key: [value] * len(means) for key, value in keys.items()}  # some are lists
-            named = means.assign(step=wide.index, metric=name, unit=metric.unit)
-            yield pd.concat([named, pd.DataFrame(row)], axis=1)  # faster than assigning each
+            yield pd.DataFrame(
+                {**means, **row, "step": wide.index, "metric": name, "unit": metric.unit}
+            )

@@ -38,19 +38,17 @@ def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
     )
 
 
-def misses(law: shared_laws.Law, x: np.ndarray, window: tuple[int, int]) -> tuple[float, float]:
-    """Return a run's residual sum of squares, and that about the mean change in the window."""
-    s, v, y = shared_laws.inside(x, window)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        residual = ((y - law.change(s, v)) ** 2).sum()
-    return residual, ((y - y.mean()) ** 2).sum()
-
-
 def missed(
     law: shared_laws.Law, runs: list[np.ndarray], window: tuple[int, int]
-) -> tuple[np.ndarray, ...]:
-    """`misses` of some runs, (runs,) each."""
-    return tuple(map(np.array, zip(*(misses(law, x, window) for x in runs), strict=True)))
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each run's residual sum of squares, and that about its mean change in the window, (runs,)."""
+    sums = []
+    for x in runs:
+        s, v, y = shared_laws.inside(x, window)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            sums.append((((y - law.change(s, v)) ** 2).sum(), ((y - y.mean()) ** 2).sum()))
+    residuals, whole = np.array(sums).T
+    return residuals, whole
 
 
 def table(study: Study) -> Iterator[dict]:
