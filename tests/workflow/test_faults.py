@@ -94,7 +94,10 @@ def test_a_failing_block_does_not_stop_the_others(half_project):
 
 @pytest.mark.slow
 def test_control_c_keeps_what_is_done(half_project):
-    """Four long and some short blocks run, six at once; ctrl-C when only long ones are left."""
+    """Four long and some short blocks run, six at once; ctrl-C when only the long ones run.
+
+    A process that just starts could not answer: Python itself would print how it ended.
+    """
 
     def lengthen(study):
         study["experiments"]["weight_decay"].update(steps=4_000_000)
@@ -110,6 +113,9 @@ def test_control_c_keeps_what_is_done(half_project):
         logs = half_project.folder.glob(".snakemake/log/*")
         return sum(path.read_text().count("Finished jobid") for path in logs)
 
+    def started():
+        return len([*half_project.folder.glob("results/smoke/job_logs/weight_decay/**/*.log")])
+
     with said.open("w") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "snakemake", "logs", "--profile", "profiles/local",
@@ -121,7 +127,7 @@ def test_control_c_keeps_what_is_done(half_project):
     try:
         deadline = time.monotonic() + PATIENCE
         # A block counts once Snakemake has seen its end: unfinished blocks start anew.
-        while finished() < short:
+        while finished() < short or started() < 4:
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.2)
