@@ -39,7 +39,7 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 
 # Optional dependencies: make .venv/with-load (polars), .venv/with-peers (JAX), ...
 $(VENV)/with-%: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[$*]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt 'circlet[$*]'
 	@touch $@
 
 # Processes of tests keep no compiled modules, so what they import is compiled before.
@@ -48,7 +48,7 @@ IMPORT_ALL = $(BIN)/python -c 'import pkgutil, circlet; names = (m.name for m in
 # Groups for developers: make .venv/with-dev (all checks), ... pip knows them since version 25.1.
 $(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable . --group $*
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --group $*
 	@$(if $(filter dev,$*),$(IMPORT_ALL))
 	@touch $@
 

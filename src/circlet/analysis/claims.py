@@ -107,9 +107,10 @@ class Chance(NamedTuple):
         verb = "differs or deviates" if self.disagree == 1 else "differ or deviate"
         return (
             f"{self.disagree} of {self.judged} test{'s'[: self.judged != 1]} {verb}. If all claims "
-            f"were true and all intervals covered 95 %, we would expect at most "
-            f"{self.expected:.1f} such tests, by chance. If the tests were also independent, the "
-            f"probability of {self.disagree} or more such tests would be at most {self.p:.2g}."
+            f"were true, and each interval contained the true value with a probability of 95 %, we "
+            f"would expect at most {self.expected:.1f} such tests, by chance. If the tests were "
+            f"also independent, the probability of {self.disagree} or more such tests would be at "
+            f"most {self.p:.2g}."
         )
 
 

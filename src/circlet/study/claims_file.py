@@ -60,7 +60,7 @@ TEST, OTHER = "test", "other"
 TALLIES = {  # how a claim is counted, in words for readers
     TEST: "tests",
     OTHER: "judged on runs with other settings than the paper's",
-    "repeat": "no test: overlaps with one in the same runs",
+    "repeat": "no test: repeats part of a test on the same runs",
     "arithmetic": "not about training, such as the number of parameters",
     "fitted": "about results to which we fitted constants",
     "beyond": "beyond the papers",
