@@ -191,7 +191,7 @@ def test_the_sentence_about_two_frequencies_names_the_ratios():
         i["construct"]["ratio"] for i in study.config.experiments["construction"].interventions
     ]
     below = [f"{ratio:g}" for ratio in ratios if ratio < 1]
-    named = f"of {', '.join(below[:-1])} and {below[-1]})"
+    named = f"ratios: {', '.join(below[:-1])} and {below[-1]})"
     assert named in rows.loc["ding_first_survives", "statement"]
 
 
