@@ -2,6 +2,7 @@
 
 import ast
 import csv
+import functools
 import io
 import json
 import re
@@ -32,14 +33,16 @@ KINDS = (".md", ".py", ".csv", ".yaml", ".html", ".js", ".ipynb")
 SKIPPED = ("docs/studies/", "docs/templates/", "tests/test_prose.py", "CHANGELOG.md")
 
 
+@functools.cache
 def texts():
-    """Yield the path and text of every paragraph, docstring, string, comment and claim."""
+    """Return the path and text of every paragraph, docstring, string, comment and claim."""
+    found = set()
     for name in project_files():
         if not name.endswith(KINDS) or name.startswith(SKIPPED) or "/vendored/" in name:
             continue
         text = (ROOT / name).read_text(encoding="utf-8")
-        for piece in pieces(name, text):
-            yield name, " ".join(piece.split())
+        found |= {(name, " ".join(piece.split())) for piece in pieces(name, text)}
+    return sorted(found)
 
 
 def pieces(name, text):
@@ -71,23 +74,20 @@ def paragraphs(text):
         yield re.sub(r"^[\s#>|*-]+", "", piece)
 
 
-TEXTS = sorted(set(texts()))
-
-
 @pytest.mark.parametrize("habit", HABITS, ids=[example for example, _ in HABITS.values()])
 def test_no_text_has_the_habit(habit):
     example, instead = HABITS[habit]
     assert re.search(habit, example)
     found = [
         f"{name}: … {text[max(match.start() - 60, 0) : match.end() + 60]} …"
-        for name, text in TEXTS
+        for name, text in texts()
         if (match := re.search(habit, text))
     ]
     assert not found, "\n".join([f"write {instead}:", *found])
 
 
 def test_sentences_of_pages_are_short():
-    pages = [(name, text) for name, text in TEXTS if name.endswith(".md") and "|" not in text]
+    pages = [(name, text) for name, text in texts() if name.endswith(".md") and "|" not in text]
     assert len(pages) > 300
     sentences = [
         (name, sentence) for name, text in pages for sentence in re.split(r"(?<=[.!?:;]) ", text)
