@@ -2,8 +2,6 @@
 
 import os
 import uuid
-from pathlib import Path
-
 import clouds
 import pytest
 from conftest import config, make_tables, run_blocks
@@ -26,6 +24,25 @@ experiments:
     block: 5
     seeds: {count: 5}
 """
+MORE = """\
+  kept:
+    system: embedding_mlp
+    parameters: {p: 13, d: 24, hidden: 16}
+    interventions: [{keep: {strongest: [1], of: start}}]
+    steps: 20
+    block: 2
+    seeds: {count: 2}
+  start:
+    system: embedding_mlp
+    parameters: {p: 13, d: 24, hidden: 16}
+    steps: 20
+    block: 2
+    seeds: {count: 2}
+    log: {parameters: {every: 10}}
+reproduce: {ablated_starts: kept, ablations: start}
+figures: [{curves: e}]
+"""
+PAGES = {"report.html", "explorer.html"}
 
 
 @pytest.fixture
@@ -53,22 +70,25 @@ def copied(url, folder):
     return folder
 
 
-def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, finished):
+def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, tmp_path):
     """Its tables equal those of a local run; then nothing is left to do, and nothing is local.
 
     A table may differ by rounding: products of matrices depend on where the memory begins.
     """
-    prefix = f"{empty_project.folder}/far"
-    command = ["snakemake", "--profile", "profiles/storage", "--configfile", "config/smoke.yaml"]
-    command += ["--default-storage-provider", "fs", "--default-storage-prefix", prefix]
+    folder = empty_project.folder
+    (folder / "config/far.yaml").write_text(CONFIG + MORE)
+    command = ["snakemake", "--profile", "profiles/storage", "--configfile", "config/far.yaml"]
+    command += ["--default-storage-provider", "fs", "--default-storage-prefix", f"{folder}/far"]
     command += ["--shared-fs-usage", "none"]
     empty_project.run(*command)
-    text, equal = compare.folders(
-        finished.folder / "results/smoke", Path(prefix) / "results/smoke", 1e-12, []
-    )
-    assert equal, text
-    assert not list((empty_project.folder / "results").rglob("*.parquet"))
+    assert not list((folder / "results").rglob("*.parquet"))
     assert "Nothing to be done" in empty_project.run(*command, "--dry-run").stdout
+    assert {path.name for path in folder.glob("far/results/far/*.html")} == PAGES
+    local = tmp_path / "local.yaml"
+    local.write_text((CONFIG + MORE).replace("results/far", "results/near"))
+    empty_project.snakemake("tables", config=local)
+    text, equal = compare.folders(folder / "results/near", folder / "far/results/far", 1e-12, [])
+    assert equal, text
 
 
 @pytest.mark.parametrize("executor", ["kubernetes", "aws-batch"])
