@@ -2,6 +2,7 @@
 
 import os
 import uuid
+
 import clouds
 import pytest
 from conftest import config, make_tables, run_blocks
