@@ -12,7 +12,7 @@ import pytest
 from conftest import config, make_tables, run_blocks
 from rich.console import Console
 
-from circlet import cli, watch
+from circlet import cli, commands, watch
 from circlet.storage import progress
 from circlet.study import planning
 from circlet.training import job
@@ -47,6 +47,19 @@ def test_blocks_count_by_what_is_expected_of_them(study):
     own = looking.seconds[first.key]
     assert state.share == pytest.approx(1.5 * own / looking.whole)
     assert "2 of 6 runs" in watch.summary(state, None)
+
+
+def test_what_is_prepared_for_the_first_steps_does_not_count_in_the_time_left(
+    study, monkeypatch, caplog
+):
+    now = iter([0.0, 0.0, 8.0, 9.0])
+    monkeypatch.setattr(commands.time, "monotonic", lambda: next(now))
+    caplog.set_level("INFO")
+    shown = commands._Progress(study.ordered_blocks[0])
+    for done in (0, 1, 11):  # ten steps a second, after eight seconds for the first
+        shown(done, 100)
+    [line] = caplog.messages
+    assert line.endswith(": 11 % done, about 9 s left")
 
 
 def test_a_block_that_failed_or_went_silent_does_not_run(study):

@@ -131,6 +131,7 @@ class _Progress:
         self.runs, self.steps = block.count, block.point.steps
         self.started = time.monotonic()
         self.first: int | None = None
+        self.since: tuple[float, int] | None = None
         self.next = self.started + 5
 
     def __call__(self, done: int, steps: int) -> None:
@@ -143,9 +144,12 @@ class _Progress:
         if done == steps:
             runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
             log.info("%s: %s of %d steps, %.1f s", self.name, runs, self.steps, spent)
-        elif done > self.first and now >= self.next:
+        elif self.since is None:
+            if done > self.first:  # what was prepared for the first steps does not count
+                self.since = now, done
+        elif done > self.since[1] and now >= self.next:
             self.next = now + 10
-            seconds = spent / (done - self.first) * (steps - done)
+            seconds = (now - self.since[0]) / (done - self.since[1]) * (steps - done)
             share = 100 * done / steps
             log.info("%s: %.0f %% done, about %.0f s left", self.name, share, seconds)
 

@@ -55,6 +55,8 @@ def draw(study: Study) -> Figure:
         axes.set(yticks=[], ylim=(-0.15, 1.7))
         if outcome.bounds[1] == 1:
             axes.set_xlim(-0.06, 1.06)
+        else:
+            axes.locator_params(axis="x", nbins=4)  # more labels may overlap
         axes.spines["left"].set_visible(False)
     marks = panels.run_marks(style.BLUE, runs[runs["outcome"].isin(shown)])
     center = panels.center(sweep.outcomes[name] for name in shown)
