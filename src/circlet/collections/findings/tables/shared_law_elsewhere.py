@@ -6,6 +6,7 @@ to each point itself.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -42,11 +43,11 @@ def table(study: Study) -> Iterator[dict]:
     if source is None:
         return
     _, source_runs, _ = source
+    law = cache(lambda name, window: shared_laws.fit(name, source_runs, window))
     for role in study.reproduce:
         for point, fitted, scored in shared_laws.halves(study, role):
             for window in shared_laws.windows(min(len(source_runs[0]), len(scored[0])) - 1):
                 for name in _LAWS:
-                    law = shared_laws.fit(name, source_runs, window)
                     refitted = shared_laws.fit(name, fitted, window)
                     yield {
                         **log_frames.keys(point, study),
@@ -54,6 +55,6 @@ def table(study: Study) -> Iterator[dict]:
                         "first_step": window[0],
                         "last_step": window[1],
                         "law": name,
-                        **_scored(law, scored, window).columns("r2"),
+                        **_scored(law(name, window), scored, window).columns("r2"),
                         **_scored(refitted, scored, window).columns("r2_own"),
                     }
