@@ -181,14 +181,14 @@ def strangest(study: str, name: str, collection: str) -> float:
 def verdicts(study: str, collection: str, *chosen: str, tests: bool | None = None) -> str:
     """Return the claims of a collection as a Markdown table; ``chosen``: verdicts to list.
 
-    ``tests``: list only the tests, or only the other claims and what each is counted as.
+    ``tests``: list only the tests, or only the other claims and why each is no test.
     """
     card = table(study, "scorecard")
     selected = card[(card["paper"] == collection) & card["verdict"].isin(chosen or VERDICTS)]
     if tests is not None:
         selected = selected[(selected["tally"] == claims_file.TEST) == tests]
     head = ["verdict", "where", "claim", "here", "agrees within", "n"]
-    head += ["counted as"] if tests is False else []
+    head += ["why it is no test"] if tests is False else []
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for row in selected.to_dict("records"):
         further = row["reference"] not in ("paper", "circlet", row["source"].lower())

@@ -74,7 +74,8 @@ def copied(url, folder):
 def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, tmp_path):
     """Its tables equal those of a local run; then nothing is left to do, and nothing is local.
 
-    A table may differ by rounding: products of matrices depend on where the memory begins.
+    It has runs that start from others, tables of logs and of tables, figures and both pages. A
+    table may differ by rounding: products of matrices depend on where the memory begins.
     """
     folder = empty_project.folder
     (folder / "config/far.yaml").write_text(CONFIG + MORE)
@@ -85,6 +86,7 @@ def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, tm
     assert not list((folder / "results").rglob("*.parquet"))
     assert "Nothing to be done" in empty_project.run(*command, "--dry-run").stdout
     assert {path.name for path in folder.glob("far/results/far/*.html")} == PAGES
+    assert {*folder.glob("far/results/far/figures/*_curves.svg")}
     local = tmp_path / "local.yaml"
     local.write_text((CONFIG + MORE).replace("results/far", "results/near"))
     empty_project.snakemake("tables", config=local)

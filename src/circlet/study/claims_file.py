@@ -60,9 +60,9 @@ TEST, OTHER = "test", "other"
 TALLIES = {  # how a claim is counted, in words for readers
     TEST: "tests",
     OTHER: "judged on runs with other settings than the paper's",
-    "repeat": "no test: repeats part of a test on the same runs",
-    "arithmetic": "not about training, such as the number of parameters",
-    "fitted": "about results to which we fitted constants",
+    "repeat": "overlaps with tests on the same runs",
+    "arithmetic": "does not depend on training",
+    "fitted": "we fitted constants to these results",
     "beyond": "beyond the papers",
 }
 PAPER = "paper"
