@@ -27,10 +27,6 @@ COLUMNS = [
     *estimate("jaccard", "Jaccard index of the predicted and the true survivors", "0..1"),
     *estimate("beyond_three", "Jaccard index minus that of three_numbers, of the same runs"),
     *estimate("beyond_order", "Jaccard index minus that of order, of the same runs"),
-    *estimate("exact", "share of runs whose set of survivors is predicted", "0..1"),
-    *estimate("n_circles", "survivors that are predicted"),
-    *estimate("n_true", "survivors that there are"),
-    column("error", pa.float64(), "median run's root mean square error at the end / mean signal"),
     column("lost", pa.int32(), "runs whose signals grow without bound"),
 ]
 _STARTS = (0, 10, 20, 50, 100, 200, 500)
@@ -47,8 +43,7 @@ def table(study: Study) -> Iterator[dict]:
     for role in study.reproduce:
         for point, fitted, scored in shared_laws.halves(study, role):
             x = np.stack(scored)
-            end = x[:, -1]
-            alive = shared_laws.survivors(end)
+            alive = shared_laws.survivors(x[:, -1])
             steps = x.shape[1] - 1
             laws = {
                 name: [(w, shared_laws.fit(name, fitted, w)) for w in shared_laws.windows(steps)]
@@ -59,11 +54,7 @@ def table(study: Study) -> Iterator[dict]:
                 chosen = {name: shared_laws.survivors(last) for name, last in ends.items()}
                 chosen["order"] = strongest(x[:, first], alive.sum(1))
                 indices = {name: jaccard(predicted, alive) for name, predicted in chosen.items()}
-                for name, predicted in chosen.items():
-                    last = ends.get(name, np.full_like(end, np.nan))
-                    with np.errstate(over="ignore", invalid="ignore"):
-                        miss = np.sqrt(((last - end) ** 2).mean(1)) / end.mean(1)
-                    index = indices[name]
+                for name, index in indices.items():
                     yield {
                         **log_frames.keys(point, study),
                         "point": point.name,
@@ -74,10 +65,5 @@ def table(study: Study) -> Iterator[dict]:
                         .columns("beyond_three"),
                         **stats.bounded_mean(index - indices["order"], -1, 1)
                         .columns("beyond_order"),
-                        **stats.share(*stats.counted((predicted == alive).all(1))).columns("exact"),
-                        **stats.mean_count(predicted.sum(1)).columns("n_circles"),
-                        **stats.mean_count(alive.sum(1)).columns("n_true"),
-                        "error": np.nan if name == "order"
-                        else float(np.median(np.nan_to_num(miss, nan=np.inf, posinf=np.inf))),
-                        "lost": int((~np.isfinite(last)).any(1).sum()) if name in ends else 0,
+                        "lost": int((~np.isfinite(ends[name])).any(1).sum()) if name in ends else 0,
                     }  # fmt: skip
