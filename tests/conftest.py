@@ -41,6 +41,11 @@ def one_thread():
     sys.dont_write_bytecode = True
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the slowest tests, so that no process is still busy with one when others end."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
+
+
 def experiment(system="constant_attention", **changes):
     """Return an experiment of a config, small unless changed."""
     settings = {"system": system, "block": 2, "seeds": {"count": 2}}
