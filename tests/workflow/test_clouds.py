@@ -43,7 +43,6 @@ MORE = """\
 reproduce: {ablated_starts: kept, ablations: start}
 figures: [{curves: e}]
 """
-PAGES = {"report.html", "explorer.html"}
 
 
 @pytest.fixture
@@ -85,8 +84,8 @@ def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, tm
     empty_project.run(*command)
     assert not list((folder / "results").rglob("*.parquet"))
     assert "Nothing to be done" in empty_project.run(*command, "--dry-run").stdout
-    assert {path.name for path in folder.glob("far/results/far/*.html")} == PAGES
-    assert {*folder.glob("far/results/far/figures/*_curves.svg")}
+    for page in ("report.html", "explorer.html", "figures/e_curves.svg"):
+        assert (folder / "far/results/far" / page).exists()
     local = tmp_path / "local.yaml"
     local.write_text((CONFIG + MORE).replace("results/far", "results/near"))
     empty_project.snakemake("tables", config=local)

@@ -12,7 +12,7 @@ does not need may be empty:
     number of runs; the largest difference that counts as agreement, if the kind has no rule for
     it; the thresholds of a claim in words;
 ``tally``
-    ``test``, or why it does not count as a test: ``repeat`` (another claim says the same of the
+    ``test``, or why it does not count as a test: ``repeat`` (it overlaps with tests on the
     same runs), ``arithmetic`` (not random), ``fitted`` (constants were fitted to this table),
     ``beyond`` (no paper makes this claim for these networks);
 ``role, conditions, shorter, accepts``
@@ -60,9 +60,9 @@ TEST, OTHER = "test", "other"
 TALLIES = {  # how a claim is counted, in words for readers
     TEST: "tests",
     OTHER: "judged on runs with other settings than the paper's",
-    "repeat": "overlaps with tests on the same runs",
-    "arithmetic": "does not depend on training",
-    "fitted": "we fitted constants to these results",
+    "repeat": "overlapping with tests on the same runs",
+    "arithmetic": "not about training",
+    "fitted": "about results to which we fitted constants",
     "beyond": "beyond the papers",
 }
 PAPER = "paper"
