@@ -160,8 +160,8 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
         record_bytes(point, kind) * point.n_logged(kind) for kind in point.logs[1:]
     )
     # The factor includes the checkpoint made from the logs. Not all freed memory returns to the
-    # system, so peaks of the same block differ by a quarter.
-    logs *= 1.4
+    # system, so peaks of the same block differ by a third.
+    logs *= 1.7
     if on_gpu:  # tensors are in the GPU's memory, the driver's libraries in main memory
         return 3000 + math.ceil(logs / 1e6)
     # Weights: the state, its gradient, and AdamW's two moments with intermediate results.
