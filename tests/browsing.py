@@ -102,7 +102,7 @@ def empty_explorer(tmp_path_factory):
     study = replace(study, left_out=explorer.OPTIONAL_TABLES)
     path = study.results / "explorer.html"
     module = "circlet.pages.explorer"
-    explorer.make(Target("pages", "explorer", module, study, (), [], [path], code=""))
+    explorer.make(Target("pages", "explorer", module, study, (), [], [path]))
     return path
 
 

@@ -8,6 +8,10 @@ from typing import NoReturn
 def run() -> int:
     """Run the command; returns its exit status."""
     try:
+        from circlet import job_server
+
+        if (status := job_server.run()) is not None:
+            return status
         from circlet.cli import main
 
         main()

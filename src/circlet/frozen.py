@@ -65,8 +65,8 @@ def freeze(
         for target in chosen:
             path = paths[target.name]
             if _follows(target, {file.stem for file in made}):
-                table = make.computed(load(target.module), target.study, target.name)
                 footer = provenance.made_by() | target.footer
+                table = make.computed(load(target.module), target.study, target.name)
             elif target.name in kept:
                 table, footer = kept[target.name]
                 table = _rounded(_renamed(table, study, whole), whole)

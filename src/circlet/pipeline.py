@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from circlet import notify, terminal
+from circlet import job_server, notify, terminal
 from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.job_requests import Requests
@@ -63,7 +63,11 @@ def is_displayed() -> bool:
 def display(jobs: Mapping[str, int]) -> "Display | None":
     """Start the display, given the number of jobs by rule; None while no job may begin."""
     [use] = USES.values()
-    return use.displayed(jobs) if use.is_at_work else None
+    if not use.is_at_work:
+        return None
+    display = use.displayed(jobs)
+    job_server.start(jobs.get("total", 0))
+    return display
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -123,6 +127,7 @@ class Pipeline:
                 limits.check_measured(self.study.points)
                 if self.study.checkpoints:
                     remote.Remote(self.study.checkpoints)  # is its package installed?
+            self._prepare_environment()
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
         for folder in self.study.folders:
@@ -137,7 +142,6 @@ class Pipeline:
         self.display: Display | None = None
         self.is_at_work = False  # whether the lock is held and jobs may run
         self.wanted: set[Path] = set()  # files that Snakemake makes or finds
-        self._prepare_environment()
         self._register()
 
     @cached_property

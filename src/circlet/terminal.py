@@ -95,7 +95,8 @@ def plan(study: Study) -> str:
         notes.append(f"{why}; PyTorch trains instead, several times slower")
     lines += ["", *notes] if notes else []
     if study.folders:
-        targets.ordered(study)  # raises the errors of users' collections, as Snakemake would
+        for target in targets.ordered(study):
+            _ = target.key  # raises the errors of users' collections, as Snakemake would
     lines += [
         "",
         f"tables:  {' '.join(tables)}",

@@ -37,7 +37,7 @@ for figure in FIGURES:
             key=PLAN.key(figure),
             tables=PLAN.table_keys(figure),
         shell:
-            "python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
+            "PYTHONHASHSEED=0 python -m circlet figure {params.name} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"
 
 
@@ -78,5 +78,5 @@ for page in PLAN.of_kind("pages"):
             key=PLAN.key(page),
             tables=PLAN.table_keys(page),
         shell:
-            "python -m circlet {params.name} --study {params.study:q} --key {params.key} "
+            "PYTHONHASHSEED=0 python -m circlet {params.name} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"

@@ -28,7 +28,7 @@ for table in TABLES:
             key=PLAN.key(table),
             tables=PLAN.table_keys(table),
         shell:
-            "python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
+            "PYTHONHASHSEED=0 python -m circlet table {params.name} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"
 
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 def make(target: "Target") -> None:
     """Make a table, with exactly the columns that its module declares."""
+    footer = provenance.made_by() | target.footer  # of the code as it is before it runs
     table = computed(load(target.module), target.study, target.name)
-    parquet.write(table, target.outputs[0], provenance.made_by() | target.footer)
+    parquet.write(table, target.outputs[0], footer)
 
 
 def computed(module: ModuleType, study: Study, name: str) -> pa.Table:

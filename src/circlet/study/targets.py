@@ -67,7 +67,11 @@ class Target:
     tables: tuple["Target", ...]  # the tables that it is made from
     inputs: list[Path]
     outputs: list[Path]
-    code: str  # fingerprint of the code that makes it
+
+    @cached_property
+    def code(self) -> str:
+        """Fingerprint of the code that makes it."""
+        return code_of(self.kind, self.module, self.study)
 
     @property
     def footer(self) -> dict[str, Any]:
@@ -195,7 +199,7 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     else:
         outputs = [study.folder / "figures" / f"{name}.{end}" for end in ("svg", "png")]
     inputs = logs + [table.outputs[0] for table in tables]
-    return Target(kind, name, module, part, tables, inputs, outputs, code_of(kind, module, part))
+    return Target(kind, name, module, part, tables, inputs, outputs)
 
 
 def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
@@ -250,8 +254,7 @@ def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
     tables = tuple(made[name] for name in says["TABLES"])
     outputs = [study.folder / "figures" / f"{plot.name}.{end}" for end in ("svg", "png")]
     inputs = [table.outputs[0] for table in tables]
-    code = code_of("figures", plot.module, part)
-    return Target("figures", plot.name, plot.module, part, tables, inputs, outputs, code)
+    return Target("figures", plot.name, plot.module, part, tables, inputs, outputs)
 
 
 def ordered(study: Study) -> list[Target]:
@@ -289,5 +292,4 @@ def _page(name: str, study: Study, shown: Sequence[Path] = ()) -> Target:
     tables = tuple(table for table in _tables(study).values() if table.name in reads)
     inputs = [table.outputs[0] for table in tables] + [*shown]
     outputs = [study.folder / f"{name}.html"]
-    code = code_of("pages", module, study)
-    return Target("pages", name, module, study, tables, inputs, outputs, code)
+    return Target("pages", name, module, study, tables, inputs, outputs)
