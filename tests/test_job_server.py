@@ -50,12 +50,13 @@ class Server:
         )  # fmt: skip
         self.token = self.workflow.stdout.readline().strip()
 
-    def begin(self, code, **options):
+    def begin(self, code, command=COMMAND, variables=(), **options):
         """Return the process of a command whose job executes some code."""
         environment = os.environ | {job_server.TOKEN: self.token, "COLOUR": "blue"}
+        environment |= dict(variables)
         options = {"process_group": self.workflow.pid} | options
         return subprocess.Popen(
-            [sys.executable, "-c", COMMAND, self.folder / "modules", code],
+            [sys.executable, "-c", command, self.folder / "modules", code],
             cwd=self.folder, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options,
         )  # fmt: skip
@@ -176,6 +177,19 @@ def test_a_job_outlives_its_workflow(tmp_path):
 
 def test_commands_of_another_session_do_without(server):
     assert server.run("pass", start_new_session=True, process_group=None)[0] == NO_SERVER
+
+
+def test_commands_with_another_number_of_threads_do_without(server):
+    assert server.run("pass", variables={"OMP_NUM_THREADS": "2"})[0] == NO_SERVER
+
+
+def test_a_command_that_does_not_know_the_secret_gets_no_job(server):
+    """The address is public: /proc lists it."""
+    code = COMMAND.replace(
+        "status =", "address = job_server._address; "
+        f"job_server._address = lambda _: address({server.token!r}); status ="
+    )  # fmt: skip
+    assert server.run("pass", variables={job_server.TOKEN: "a guess"}, command=code)[0] == NO_SERVER
 
 
 def test_no_process_of_another_user_is_trusted(monkeypatch):

@@ -33,13 +33,13 @@ PRELOADED = (  # those that most jobs need come first
     *("msgspec", "filelock", "pyarrow.parquet", "pandas", "scipy.stats", "matplotlib.pyplot"),
     *("scipy.optimize", "sklearn.linear_model", "seaborn", "torch"),
 )
-# Variables that Python and libraries read when they start, as jobs have them.
+# Variables that Python and libraries read when they start, as jobs have them. With the last one,
+# pyarrow starts no thread: a process with several threads cannot safely fork.
 ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
-# pyarrow starts no thread, because a process with several threads cannot safely fork.
-ONE_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 
 def start(n_jobs: int) -> None:
@@ -52,7 +52,7 @@ def start(n_jobs: int) -> None:
     with contextlib.suppress(OSError):  # too many processes, or too little memory
         subprocess.Popen(
             [sys.executable, "-P", __file__],  # -P: else `import collections` finds circlet's
-            env=os.environ | ENVIRONMENT | ONE_THREAD | {TOKEN: token},
+            env=os.environ | ENVIRONMENT | {TOKEN: token},
             stdin=pipe,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
