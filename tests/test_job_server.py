@@ -1,5 +1,6 @@
 """Jobs that begin in a process which has imported their libraries before."""
 
+import json
 import os
 import signal
 import socket
@@ -64,7 +65,7 @@ class Server:
     def run(self, code, **options):
         """Return exit status, output and errors of a command."""
         with self.begin(code, **options) as command:
-            output, errors = command.communicate("words")
+            output, errors = command.communicate("words", timeout=100)
         return command.returncode, output, errors
 
     def close(self):
@@ -89,7 +90,10 @@ def wait(condition, seconds=100):
 
 
 def is_running(process):
-    return Path(f"/proc/{process}").exists()
+    try:
+        return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_job_has_the_place_and_the_streams_of_its_command(server):
@@ -177,10 +181,12 @@ def test_a_job_outlives_its_workflow(tmp_path):
 
 def test_commands_of_another_session_do_without(server):
     assert server.run("pass", start_new_session=True, process_group=None)[0] == NO_SERVER
+    assert server.run("pass")[0] == 0
 
 
 def test_commands_with_another_number_of_threads_do_without(server):
     assert server.run("pass", variables={"OMP_NUM_THREADS": "2"})[0] == NO_SERVER
+    assert server.run("pass")[0] == 0
 
 
 def test_a_command_that_does_not_know_the_secret_gets_no_job(server):
@@ -199,6 +205,31 @@ def test_no_process_of_another_user_is_trusted(monkeypatch):
         assert job_server._is_own(ends[0])
         monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
         assert not job_server._is_own(ends[0])
+
+
+def test_a_job_can_wait_for_processes_of_its_own(server):
+    code = "import subprocess; sys.exit(subprocess.run(['false']).returncode)"
+    assert server.run(code)[0] == 1
+
+
+def test_a_large_environment_that_is_not_utf_8_arrives(server):
+    large = {f"LARGE_{n}": 120_000 * "\udcff" for n in range(8)}
+    code = "print(sum(value == 120_000 * chr(0xdcff) for value in os.environ.values()))"
+    assert server.run(code, variables=large)[1] == "8\n"
+
+
+def test_a_job_that_its_command_no_longer_waits_for_ends(server):
+    """The command was killed before it read that the job has begun."""
+    code = f"open({str(server.folder / 'job')!r}, 'w').write(str(os.getpid())); time.sleep(100)"
+    argv, path = ["circlet", code], [str(server.folder / "modules"), *sys.path]
+    with socket.socket(socket.AF_UNIX) as command, Path(os.devnull).open() as nothing:
+        command.connect(job_server._address(server.token))
+        socket.send_fds(command, [b"\0"], 3 * [nothing.fileno()])
+        request = [server.token, argv, path, str(server.folder), dict(os.environ)]
+        command.sendall(json.dumps(request).encode() + b"\n")
+        wait(lambda: (server.folder / "job").exists() and (server.folder / "job").read_text())
+    job = (server.folder / "job").read_text()
+    wait(lambda: not is_running(job))
 
 
 def test_few_jobs_do_without(monkeypatch):

@@ -7,6 +7,7 @@ of that process to the command.
 
 Without a server, a job runs in the process of its command: on another machine, in another session
 (such as that of a cluster job), with another Python or another number of threads. Linux only.
+Jobs have the limits, priority and umask of the server, which are those of the workflow.
 
 The server imports nothing of circlet, so that a job runs the code as it is when the job begins.
 """
@@ -75,11 +76,11 @@ def run() -> int | None:
                 server.send(bytes([number]))
 
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until the job can get them
+        server.settimeout(PATIENCE)
         try:
             server.connect(_address(token))
             if not _is_own(server):
                 return None
-            server.settimeout(PATIENCE)
             request = [token, sys.argv, sys.path, str(Path.cwd()), dict(os.environ)]
             socket.send_fds(server, [b"\0"], [0, 1, 2])
             server.sendall(json.dumps(request).encode() + b"\n")
@@ -101,7 +102,7 @@ def run() -> int | None:
 def _address(token: str) -> str:
     """Return the name of a socket without a file, for one session and one Python."""
     here = f"{token} {os.getsid(0)} {sys.prefix} {sys.version}"
-    return "\0" + hashlib.sha256(here.encode()).hexdigest()
+    return "\0" + hashlib.sha256(os.fsencode(here)).hexdigest()
 
 
 def _is_own(connection: socket.socket) -> bool:
@@ -116,7 +117,7 @@ def _serve() -> None:
     import select
 
     token = os.environ.pop(TOKEN)
-    waiting = [*PRELOADED]
+    to_import = [*PRELOADED]
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors
     group_signals = (*ENDING, signal.SIGHUP)  # sent to all processes of a group, to jobs, too
     handlers: dict[int, Any] = {n: signal.signal(n, signal.SIG_IGN) for n in group_signals}
@@ -124,7 +125,7 @@ def _serve() -> None:
         listener.bind(_address(token))
         listener.listen()
         while True:
-            ready, _, _ = select.select([sys.stdin, listener], [], [], 0 if waiting else None)
+            ready, _, _ = select.select([sys.stdin, listener], [], [], 0 if to_import else None)
             if sys.stdin in ready:
                 return
             if ready:
@@ -134,9 +135,9 @@ def _serve() -> None:
                         listener.close()
                         _supervise(connection, token, handlers)
                         return
-            elif waiting:
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(waiting.pop(0))
+            elif to_import:
+                with contextlib.suppress(Exception):  # the jobs that need it will say so
+                    importlib.import_module(to_import.pop(0))
                 gc.freeze()  # jobs share these objects
 
 
@@ -145,11 +146,11 @@ def _supervise(connection: socket.socket, token: str, handlers: dict[int, Any]) 
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
     with connection.makefile() as text:
         secret, *request = json.loads(text.readline() or "[0]")
-    if secret != token:  # or the command has been killed
+    if secret != token:  # wrong, or the command was killed before it sent one
         os._exit(0)
-    received = set[int]()
+    received = list[int]()
 
-    def end(*_: object) -> None:
+    def report_end(*_: object) -> None:
         process, status = os.waitpid(-1, os.WNOHANG)
         if process:
             code = os.waitstatus_to_exitcode(status)
@@ -159,8 +160,9 @@ def _supervise(connection: socket.socket, token: str, handlers: dict[int, Any]) 
 
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     for number in ENDING:
-        signal.signal(number, lambda number, _: received.add(number))
-    signal.signal(signal.SIGCHLD, end)
+        signal.signal(number, lambda number, _: received.append(number))
+    signal.signal(signal.SIGCHLD, report_end)
+    early = signal.sigpending()  # the job does not inherit these
     job = os.fork()
     if job == 0:
         for restored, handler in {**handlers, signal.SIGCHLD: signal.SIG_DFL}.items():
@@ -172,10 +174,16 @@ def _supervise(connection: socket.socket, token: str, handlers: dict[int, Any]) 
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     for stream in streams:
         os.close(stream)
-    while signals := connection.recv(1):
-        if signals[0] not in received:  # else the job has got it, too
-            os.kill(job, signals[0])
-    os.kill(job, signal.SIGKILL)  # as its command was killed
+    for number in early:
+        received.remove(number)
+    with contextlib.suppress(ConnectionError):
+        while signals := connection.recv(1):
+            if signals[0] in received:  # the job got it, too
+                received.remove(signals[0])
+            else:
+                os.kill(job, signals[0])
+    os.kill(job, signal.SIGKILL)  # as its command has ended
+    os.waitpid(job, 0)
     os._exit(0)
 
 
@@ -187,12 +195,15 @@ def _begin(
     environment: dict[str, str],
 ) -> None:
     """Run a command in this process, with the standard streams of another one."""
+    import io
     import runpy
     import tempfile
 
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    assert isinstance(sys.stdout, io.TextIOWrapper)
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))
     sys.argv, sys.path = argv, path
     os.environ.clear()
     os.environ.update(environment)
