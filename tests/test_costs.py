@@ -8,15 +8,15 @@ from projects import edit
 from test_authoring import NETWORKS, SLOW, study_of
 
 from circlet.cli import main
-from circlet.study import cost, fingerprint, measured, planning
+from circlet.study import cost, fingerprint, measured, planning, user_cache
 
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
     yield tmp_path / "cache"
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
 
 
 def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
@@ -39,12 +39,12 @@ def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
     assert found.step_seconds(found.timed) == pytest.approx(found.stacked)
     assert cost.cpu_seconds(often.blocks[0]) > cost.cpu_seconds(seldom.blocks[0])
     monkeypatch.setattr(measured.subprocess, "run", None)  # must not be called again
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
     measured.measure(points)
     assert {measured.of(point) for point in points} == {found}
     (file,) = cache.iterdir()
     file.write_text("{")
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
     assert measured.known(often) is None  # so it is measured again
     assert "Measuring what a step of a network costs" in capsys.readouterr().err
 

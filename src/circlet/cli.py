@@ -13,7 +13,7 @@ from circlet import commands, errors
 from circlet.config import reading
 from circlet.lazy_import import load
 from circlet.storage import progress
-from circlet.study import registry
+from circlet.study import registry, sources
 
 log = logging.getLogger("circlet")
 
@@ -260,6 +260,7 @@ def main(argv: list[str] | None = None) -> None:
         # End as on ctrl-C, through all `finally` clauses, so that no half-written file is left.
         signal.signal(signal.SIGTERM, _terminate)
         arguments.function(arguments)
+        sources.keep()
     except errors.CircletError as error:
         log.error("error: %s", error)
         sys.exit(1)

@@ -23,7 +23,7 @@ from circlet.errors import CircletError, ConfigError
 from circlet.job_requests import Requests
 from circlet.lazy_import import load
 from circlet.storage import files, kept, locks, progress, remote
-from circlet.study import limits, measured, planning, priorities, targets
+from circlet.study import limits, measured, planning, priorities, sources, targets
 from circlet.study.blocks import Block
 from circlet.study.targets import Target
 
@@ -128,6 +128,7 @@ class Pipeline:
                 if self.study.checkpoints:
                     remote.Remote(self.study.checkpoints)  # is its package installed?
             self._prepare_environment()
+            sources.keep()
         except CircletError as error:
             sys.exit(f"error: {self.name}: {error}")
         for folder in self.study.folders:

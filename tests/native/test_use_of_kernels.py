@@ -12,7 +12,7 @@ from conftest import config
 from circlet import native, terminal
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import declared_systems, measured, planning, registry
+from circlet.study import declared_systems, measured, planning, registry, user_cache
 from circlet.training import job, native_run
 
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
@@ -67,7 +67,7 @@ def test_a_job_of_a_cluster_uses_the_costs_that_it_was_planned_with(monkeypatch,
 def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     """The time of steps of minutes follows from a small network; larger test sets take longer."""
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
     point, other, large = (
         planning.plan(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
         for own in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
@@ -86,11 +86,11 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
         measured.of_kernel(study.points[0])
     assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
     (tmp_path / "cache/embedding_mlp.json").write_text("{")
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
     assert measured.of_kernel(point).step == 1.0  # measured again
     monkeypatch.setattr(native, "uncovered", lambda *_: "not asked for")
     assert measured.of_kernel(point) is None
-    measured._kept.cache_clear()
+    user_cache.kept.cache_clear()
 
 
 @built

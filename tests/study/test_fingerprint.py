@@ -1,7 +1,11 @@
 """What a fingerprint of code covers."""
 
 import functools
+import json
+import os
 import shutil
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -68,6 +72,42 @@ def test_a_package_counts_for_what_is_below_it(monkeypatch):
     before = fingerprint.digest(name)
     with edited(monkeypatch, "/musat/__init__.py"):
         assert fingerprint.digest(name) != before
+
+
+# A process that prints how many modules it parses, and a fingerprint.
+PARSES = """
+import ast
+from circlet.study import fingerprint, sources
+made, parsed = sources._made, []
+sources._made = lambda tree: parsed.append(1) or made(tree)
+digest = fingerprint.digest("circlet.sweeps.tables.scorecard")
+sources.keep()
+print(len(parsed), digest)
+"""
+
+
+def test_processes_share_summaries_of_sources(tmp_path):
+    """A file that is damaged, or of a folder that cannot be written, only costs time."""
+
+    def run(cache=tmp_path):
+        done = subprocess.run(
+            [sys.executable, "-c", PARSES], env=os.environ | {"XDG_CACHE_HOME": str(cache)},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        number, digest = done.stdout.split()
+        return int(number), digest
+
+    number, digest = run()
+    assert number > 10
+    assert run() == (0, digest)
+    [file] = (tmp_path / "circlet/sources").iterdir()
+    whole = json.loads(file.read_text())
+    for damaged in ("", "[1]", file.read_text()[:-100], json.dumps(dict.fromkeys(whole, "x"))):
+        file.write_text(damaged)
+        assert run() == (number, digest)
+        assert run() == (0, digest)
+        assert json.loads(file.read_text()) == whole
+    assert run(file) == (number, digest)
 
 
 TARGETS = {

@@ -180,12 +180,11 @@ def commented(text: str) -> str:
 JOBS = """
 import json, os, sys
 from pathlib import Path
-from circlet.study import declarations, fingerprint, registry, targets
-from circlet.study import planning
+from circlet.study import fingerprint, planning, registry, sources, targets
 
 for file in registry.PACKAGE.rglob("*.py"):
     parts = file.relative_to(registry.PACKAGE.parent).with_suffix("").parts
-    declarations.tree_of(".".join(part for part in parts if part != "__init__"))
+    sources.summary(".".join(part for part in parts if part != "__init__"))
 for line in sys.stdin:
     texts = {Path(file): text for file, text in json.loads(line).items()}
     before = {file: file.read_text() for file in texts}

@@ -1,12 +1,11 @@
 """Contributions of collections to targets of circlet: modules, files, tables, and captions."""
 
-import ast
 from pathlib import Path
 from typing import NamedTuple
 
-from circlet.study import plots, registry
+from circlet.study import plots, registry, sources
 from circlet.study.claims_file import claims
-from circlet.study.declarations import declared, literals, tree_of
+from circlet.study.declarations import declared, literals
 from circlet.study.plan import Study
 from circlet.systems.spec import SystemSpec
 
@@ -60,12 +59,12 @@ def caption(figure: str, study: Study) -> str:
     """Return the caption of a figure, one line of plain text."""
     plot = plots.named(study, figure)
     module = plot.module if plot else registry.modules(study.collections, "figures")[figure]
-    text = ast.get_docstring(tree_of(module))
+    text = sources.summary(module).docstring
     lead = [plots.caption_intro(study, plot)] if plot else []
     return " ".join([*lead, *(text or "").split()])
 
 
 def description(system: SystemSpec) -> str:
     """Return the first paragraph of the docstring of a system's module, as one line."""
-    text = ast.get_docstring(tree_of(system.module)) or ""
+    text = sources.summary(system.module).docstring or ""
     return " ".join(text.split("\n\n")[0].split())

@@ -1,6 +1,5 @@
 """Declarations of the modules of tables, figures and pages, read without importing them.
 
-Importing all of them would cost seconds of pandas and matplotlib in every command and every job.
 Declarations have upper-case names; names of other constants begin with an underscore, so that a
 misspelt declaration is an error.
 """
@@ -8,11 +7,12 @@ misspelt declaration is an error.
 import ast
 import functools
 import graphlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from circlet.errors import ConfigError
+from circlet.study import sources
 from circlet.study.registry import path_of
 from circlet.study.seeds import PURPOSES
 
@@ -58,58 +58,6 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
         raise ConfigError(f"tables {circle}: depend on each other") from None
 
 
-@functools.cache
-def text_of(module: str) -> str:
-    """Return the source of a module, empty for a package without code; raises ConfigError."""
-    path = path_of(module)
-    if path.name == "__init__.py" and not path.exists():
-        return ""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-
-
-@functools.cache
-def _parsed(text: str) -> ast.Module:
-    """Return the syntax tree of a text, cached because most files are unchanged when read again."""
-    return ast.parse(text)
-
-
-def tree_of(module: str) -> ast.Module:
-    """Return the syntax tree of a module; not to be changed. Raises ConfigError."""
-    try:
-        return _parsed(text_of(module))
-    except ValueError as error:  # null bytes; later releases of Python raise SyntaxError
-        raise ConfigError(f"{path_of(module)}: {error}") from None
-    except SyntaxError as error:
-        line = f":{error.lineno}" if error.lineno else ""
-        raise ConfigError(f"{path_of(module)}{line}: {error.msg}") from None
-
-
-def _assignments(module: str) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """Yield target and value of each assignment of a module, outside of functions and classes."""
-    for node in tree_of(module).body:
-        if isinstance(node, ast.Assign):
-            yield from ((target, node.value) for target in node.targets)
-        elif isinstance(node, ast.AnnAssign) and node.value:
-            yield node.target, node.value
-        elif isinstance(node, ast.AugAssign):
-            yield node.target, node
-
-
-def named(module: str, node: ast.stmt) -> Iterator[tuple[str, list[str]]]:
-    """Yield each module that an import statement names, with the names imported from it."""
-    if isinstance(node, ast.Import):
-        yield from ((alias.name, []) for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        package = module if path_of(module).name == "__init__.py" else module.rpartition(".")[0]
-        above = package.split(".")[: len(package.split(".")) - node.level + 1]
-        name = ".".join([*above, node.module or ""]).strip(".") if node.level else node.module
-        assert name
-        yield name, [alias.name for alias in node.names]
-
-
 def defined(module: str) -> frozenset[str]:
     """Return the names that a module defines or imports, outside of functions and classes."""
     return frozenset(_defined(module, set()))
@@ -117,20 +65,17 @@ def defined(module: str) -> frozenset[str]:
 
 def _defined(module: str, seen: set[str]) -> set[str]:
     seen.add(module)  # two modules may import everything from each other
-    all_names = {target.id for target, _ in _assignments(module) if isinstance(target, ast.Name)}
-    for node in tree_of(module).body:
-        if isinstance(node, ast.FunctionDef):
-            all_names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            [(source, _)] = named(module, node)
-            names = {alias.asname or alias.name: alias.name for alias in node.names}
-            if "*" in names and _is_module(source) and source not in seen:
-                all_names |= {name for name in _defined(source, seen) if not name.startswith("_")}
-            all_names |= {
-                local_name
-                for local_name, name in names.items()
-                if not _is_module(f"{source}.{name}")
-            }
+    summary = sources.summary(module)
+    all_names = {*summary.assigned, *summary.functions}
+    for imported in summary.imports:
+        if not imported.at_start:
+            continue
+        source = imported.source(module)
+        if "*" in imported.names and _is_module(source) and source not in seen:
+            all_names |= {name for name in _defined(source, seen) if not name.startswith("_")}
+        all_names |= {
+            local for local, name in imported.names.items() if not _is_module(f"{source}.{name}")
+        }
     return all_names
 
 
@@ -141,14 +86,8 @@ def _is_module(name: str) -> bool:
 @functools.cache
 def literals(module: str) -> dict[str, Any]:
     """Return the upper-case constants of a module that are plain literals, by name."""
-    constants: dict[str, Any] = {}
-    for target, value in _assignments(module):
-        if isinstance(target, ast.Name) and target.id.isupper():
-            try:
-                constants[target.id] = ast.literal_eval(value)
-            except (ValueError, TypeError):  # computed, or not hashable
-                constants.pop(target.id, None)
-    return constants
+    constants = sources.summary(module).constants
+    return {name: ast.literal_eval(code) for name, code in constants.items()}
 
 
 def _check_measures(path: Path, value: Any) -> None:
@@ -165,10 +104,8 @@ def _check_measures(path: Path, value: Any) -> None:
 def declared(kind: str, module: str) -> dict[str, Any]:
     """Return the declarations of a module of some kind; raises ConfigError if one is not valid."""
     allowed, needed, function = KNOWN[kind]
-    body, path = tree_of(module).body, path_of(module)
-    parts = [part for target, _ in _assignments(module) for part in ast.walk(target)]
-    names = [part.id for part in parts if isinstance(part, ast.Name)]
-    upper = [name for name in names if name.isupper() and not name.startswith("_")]
+    summary, path = sources.summary(module), path_of(module)
+    upper = [name for name in summary.assigned if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in allowed]:
         raise ConfigError(
             f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(allowed)}); names "
@@ -176,9 +113,9 @@ def declared(kind: str, module: str) -> dict[str, Any]:
         )
     if missing := [name for name in needed if name not in upper]:
         raise ConfigError(f"{path}: does not declare {missing[0]}")
-    if function not in {node.name for node in body if isinstance(node, ast.FunctionDef)}:
+    if function not in summary.functions:
         raise ConfigError(f"{path}: does not define {function}()")
-    if kind in ("figures", "plots") and not ast.get_docstring(tree_of(module)):
+    if kind in ("figures", "plots") and not summary.docstring:
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     constants = literals(module)
     for name in upper:

@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -27,7 +26,8 @@ from msgspec import structs
 from circlet import __version__, native
 from circlet.config.experiment import Logs, Schedule
 from circlet.errors import CircletError
-from circlet.study import fingerprint, registry
+from circlet.study import fingerprint, registry, user_cache
+from circlet.study.user_cache import keep, kept
 
 if TYPE_CHECKING:
     from circlet.study.points import Point
@@ -80,12 +80,7 @@ def folder() -> Path:
     """
     if planned := os.environ.get("CIRCLET_COSTS"):
         return Path(planned)
-    return user_folder() / "costs" / _hash(processor(), native.built())
-
-
-def user_folder() -> Path:
-    """Return the folder of files that this user keeps between studies."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
+    return user_cache.folder() / "costs" / _hash(processor(), native.built())
 
 
 def processor() -> str:
@@ -110,22 +105,10 @@ def _hash(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _read(file: Path) -> dict[str, Any]:
-    """Return the cached costs of a system; empty if the file is not readable."""
-    try:
-        costs = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return costs if isinstance(costs, dict) else {}
-
-
-_kept = functools.cache(_read)
-
-
 def known(point: "Point") -> Measured | None:
     """Return the cost of a run in PyTorch; None if it has not been measured."""
     try:
-        return msgspec.convert(_kept(_file(point))[_key(point)], Measured)
+        return msgspec.convert(kept(_file(point))[_key(point)], Measured)
     except (KeyError, msgspec.ValidationError):
         return None
 
@@ -156,7 +139,7 @@ def of_kernel(point: "Point") -> Timed | None:
     key = _hash(flops, sizes, settings.dtype, point.logs)
     file = _file(point)
     with contextlib.suppress(KeyError, TypeError):
-        return Timed(**_kept(file)[key])
+        return Timed(**kept(file)[key])
     held = system.weights(**point.parameters) + system.activations(**point.parameters)
     is_large = flops > max(usual, 0.1 * system.flops_per_second) or held > MOST_HELD
     if flops != usual and (is_large or _spent > MOST_SPENT):
@@ -168,7 +151,7 @@ def of_kernel(point: "Point") -> Timed | None:
     alone = replace(point, interventions=[], parent=None)
     timed = Timed(*import_module(BY_KERNEL).timed(alone))
     _spent += time.process_time() - began
-    _keep(file, {key: vars(timed)})
+    keep(file, {key: vars(timed)})
     return timed
 
 
@@ -176,10 +159,10 @@ def start() -> float:
     """Return the CPU seconds in which the process of a table starts: Python and its imports."""
     file, key = folder() / "start.json", _hash(sys.version, __version__)
     with contextlib.suppress(KeyError, TypeError, ValueError):
-        return float(_kept(file)[key])
+        return float(kept(file)[key])
     for _ in range(2):  # the first time reads files from the disk
         seconds = float(subprocess.check_output([sys.executable, "-c", STARTED]))
-    _keep(file, {key: seconds})
+    keep(file, {key: seconds})
     return seconds
 
 
@@ -214,7 +197,7 @@ def measure(points: Iterable["Point"]) -> None:
     sys.stderr.write(done.stderr)  # warnings of torch, which jobs do not repeat
     costs: dict[str, Any] = json.loads(done.stdout)
     for file in {_file(point) for point in missing.values()}:
-        _keep(file, {k: costs[k] for k, point in missing.items() if _file(point) == file})
+        keep(file, {k: costs[k] for k, point in missing.items() if _file(point) == file})
 
 
 def _alone(point: "Point") -> str:
@@ -222,14 +205,3 @@ def _alone(point: "Point") -> str:
     schedules = {kind: usual and Schedule() for kind, usual in point.schedules.items()}
     settings = structs.replace(point.settings, log=Logs(**schedules))
     return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
-
-
-def _keep(file: Path, costs: dict[str, Any]) -> None:
-    """Save costs for other processes; if that is impossible, each process measures them."""
-    kept = _kept(file)
-    kept |= _read(file) | costs  # others may have added to it
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:
-            json.dump(kept, temporary)
-        Path(temporary.name).replace(file)

@@ -16,7 +16,7 @@ from pathlib import Path
 from circlet.errors import CircletError, Interrupted, LogError
 from circlet.lazy_import import load
 from circlet.storage import locks
-from circlet.study import measured
+from circlet.study import user_cache
 
 log = logging.getLogger("circlet")
 
@@ -37,7 +37,7 @@ def _lock_file(name: str, share: int) -> Path:
     """
     job, device = os.environ.get("SLURM_JOB_ID", ""), name.replace("/", "_")
     parts = ("gpu", platform.node(), job, device, f"share{share}" if share else "")
-    return measured.user_folder() / "locks" / "-".join(filter(None, parts))
+    return user_cache.folder() / "locks" / "-".join(filter(None, parts))
 
 
 @contextlib.contextmanager
