@@ -82,17 +82,22 @@ def at_step(study: str, name: str, experiment: str, column: str, step: int) -> s
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
-def over_runs(study: str, name: str, column: str) -> str:
+def over_runs(study: str, name: str, column: str, *experiments: str) -> str:
     """Return the geometric mean over runs of their geometric means over rows, with interval."""
     rows = table(study, name)
+    rows = rows[rows["run_id"].str.split("/").str[0].isin(experiments)]
     logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
     estimate = stats.geometric_mean(np.exp(logs))
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
-def rises(study: str) -> str:
-    """Return for how many spikes the sharpness is larger than ten logged steps earlier."""
+def rises(study: str, most: float = np.inf) -> str:
+    """Return for how many spikes the sharpness is larger than ten logged steps earlier.
+
+    ``most``: only spikes before which the loss has risen to less than so many times its median.
+    """
     spikes = table(study, "spikes").dropna(subset=["sharpness_earlier", "sharpness"])
+    spikes = spikes[spikes["loss_before"] < most * spikes["baseline"]]
     return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
 
 

@@ -128,12 +128,16 @@ def test_growth_is_told_from_none(monkeypatch):
     study = study_of("circle_growth", sweep={"p": [13, 23]})
     for values, best in ((1 + np.log(p), "logarithmic"), (0.05 * p, "linear")):
         rows = pd.DataFrame({"p": p, "n_circles": values + 0.1 * stream.normal(size=len(p)),
-                             "seed": np.tile(np.arange(10), 7)})  # fmt: skip
+                             "seed": np.tile(np.arange(10), 7), "d": 101})  # fmt: skip
         monkeypatch.setattr(parquet, "read_table", lambda *_, rows=rows: rows)
         found = table_of(circle_growth, study).set_index("model")
         assert found["error_left_out"].idxmin() == best
         assert found.loc[best, "slope_low"] > 0
         assert found.loc[best, "correlation_low"] > 0.9
+        too_large = pd.DataFrame({"p": 103, "n_circles": 100.0, "seed": np.arange(10), "d": 101})
+        rows = pd.concat([rows, too_large])
+        monkeypatch.setattr(parquet, "read_table", lambda *_, rows=rows: rows)
+        assert table_of(circle_growth, study).set_index("model").equals(found)
     # The last values are proportional to p: per unit of ln p they rise faster and faster.
     assert found.loc["linear", "slope_ratio_low"] < 1 < found.loc["linear", "slope_ratio_high"]
     assert found.loc["logarithmic", "slope_ratio_low"] > 1.25

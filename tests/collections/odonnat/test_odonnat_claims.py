@@ -59,7 +59,7 @@ def spikes(gain, quiet, runs=12, seed=0):
             "run_id": np.repeat([f"e/p/s{i:05d}" for i in range(runs)], 3),
             "mlp_gain": gain * noise[0], "mlp_gain_quiet": quiet * noise[1],
             "sharpness": gain * noise[0], "sharpness_earlier": quiet * noise[1],
-            "sharpness_quiet": quiet * noise[2],
+            "sharpness_quiet": quiet * noise[2], "loss_before": 1.1e-3, "baseline": 1e-3,
             "cause": ["representation", "mlp", "representation"] * runs,
         }
     )  # fmt: skip
@@ -69,7 +69,7 @@ def test_spikes_are_compared_with_quiet_steps():
     """A gain that quiet steps also have does not count."""
     same = {"heads": heads(), "spikes": spikes(4.0, 4.0)}
     more = {"heads": heads(), "spikes": spikes(4.0, 1.0)}
-    for claim in ("spikes_of_feed_forward", "sharpness_before_spikes"):
+    for claim in ("steepness_in_spikes", "sharpness_before_spikes"):
         null, effect = CLAIMS[claim](same), CLAIMS[claim](more)
         assert null.low < 1 < null.high, claim
         assert effect.low > 2, claim
@@ -78,6 +78,11 @@ def test_spikes_are_compared_with_quiet_steps():
     rising["sharpness_quiet"] /= 4
     null = CLAIMS["sharpness_before_spikes"]({"spikes": rising})
     assert null.low < 1 < null.high
+    begun = spikes(4.0, 1.0)  # the loss has already risen, and the sharpness with it
+    begun.loc[begun["run_id"] > "e/p/s00002", "loss_before"] = 1.3e-3
+    assert CLAIMS["sharpness_before_spikes"]({"spikes": begun}).n == 3
+    gain = CLAIMS["spikes_of_feed_forward"](same)
+    assert gain.low > 3
     share = CLAIMS["spikes_by_representation"](more)
     assert (share.value, share.n) == (pytest.approx(200 / 3), 12)
 

@@ -1,5 +1,6 @@
 """Mean number of circles against the modulus, with 95 % intervals and least-squares lines in p and
-in ln p. The legend gives the root mean square error at a modulus that is left out of the fit.
+in ln p, fitted to the moduli up to d. The legend gives the root mean square error at a modulus that
+is left out of the fit.
 """
 
 import numpy as np
@@ -31,7 +32,8 @@ def draw(study: Study) -> Figure:
         estimate = stats.mean_count(rows["n_circles"])
         axes.plot([p, p], [estimate.low, estimate.high], color=style.BLUE, lw=1)
         axes.plot(p, estimate.value, "o", color=style.BLUE, ms=4)
-    x = np.linspace(counts["p"].min(), counts["p"].max(), 200)
+    fitted = counts.loc[counts["p"] <= counts["d"], "p"]
+    x = np.linspace(fitted.min(), fitted.max(), 200)
     for row in models.itertuples():
         text, colour = _LINES[row.model]
         slope = 0.0 if row.model == "constant" else row.slope
@@ -39,5 +41,5 @@ def draw(study: Study) -> Figure:
         axes.plot(x, y, color=colour, lw=1, label=f"{text}: {row.error_left_out:.2g}")
     axes.set(xlabel="modulus p", ylabel="circles", ylim=(0, None))
     axes.legend(fontsize=7, title="model: error", title_fontsize=7)
-    axes.set_title(f"{len(counts)} runs", fontsize=8)
+    axes.set_title(f"{len(counts)} runs; lines are fitted up to p = d", fontsize=8)
     return figure

@@ -47,6 +47,7 @@ COLUMNS = [
     *COUNTS,
 ]
 
+_RISEN = 1.25  # the factor by which the loss has risen if a spike has perhaps begun
 _AROUND = 10  # epochs around a drop of the loss, and around the plateau before it
 
 
@@ -111,16 +112,25 @@ def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
 
 
 def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
+    """Return a gain of the sequences that carry a spike."""
+    return _of_runs(tables, tables["spikes"][column])
+
+
+def rise_of_gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
     """Divide a gain of the sequences that carry a spike by that in a quiet pair of steps."""
     spikes = tables["spikes"]
     return _of_runs(tables, spikes[column] / spikes[f"{column}_quiet"])
 
 
 def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Divide the rise of sharpness in ten logged steps before a spike by that in ten quiet ones."""
+    """Divide the rise of sharpness in ten logged steps before a spike by that in ten quiet ones.
+
+    This leaves out spikes before which the loss has already risen, and the sharpness with it.
+    """
     spikes = tables["spikes"]
     rise = spikes["sharpness"] / spikes["sharpness_earlier"]
-    return _of_runs(tables, rise / (spikes["sharpness_earlier"] / spikes["sharpness_quiet"]))
+    ratios = rise / (spikes["sharpness_earlier"] / spikes["sharpness_quiet"])
+    return _of_runs(tables, ratios.where(spikes["loss_before"] < _RISEN * spikes["baseline"]))
 
 
 def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
@@ -243,6 +253,8 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("spikes_by_representation", "heads", by_representation),
     ("spikes_of_feed_forward", "heads", lambda t: gain(t, "mlp_gain")),
     ("spikes_of_normalisation", "heads", lambda t: gain(t, "norm_gain")),
+    ("steepness_in_spikes", "heads", lambda t: rise_of_gain(t, "mlp_gain")),
+    ("norms_in_spikes", "heads", lambda t: rise_of_gain(t, "norm_gain")),
     ("sharpness_before_spikes", "heads", sharpening),
     ("two_tokens_successes", "two_tokens", lambda t: held(t["heads"]["success"])),
     *((f"learning_rate_{rate}", "learning_rates",
@@ -284,7 +296,8 @@ _NEEDS = {
 _WHOLE_RUNS = (
     "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
     "phase_order", "phase_gap", "two_phases", "spikes_per_run", "spikes_by_representation",
-    "spikes_of_feed_forward", "spikes_of_normalisation", "sharpness_before_spikes",
+    "spikes_of_feed_forward", "spikes_of_normalisation", "steepness_in_spikes", "norms_in_spikes",
+    "sharpness_before_spikes",
 )  # fmt: skip
 
 
