@@ -4,13 +4,14 @@ import math
 from typing import Any
 
 import pandas as pd
+import shorter_runs
 from scipy.stats import fisher_exact
 from study_numbers import DOCS, interval, table
 
 from circlet import terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import DEVIATES, DISAGREES, NOT_RUN, VERDICTS
-from circlet.collections.ding import ablated_starts, shorter_runs
+from circlet.collections.ding import ablated_starts
 from circlet.pages import story
 from circlet.pages.story import number
 from circlet.study import claims_file, registry

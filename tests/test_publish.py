@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, config, config_of, make_tables, run_blocks
+from conftest import config, config_of, make_tables, run_blocks
 from rocrate.rocrate import ROCrate
 
 import circlet
@@ -28,10 +28,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:The inplace keyword"),
-]
-FROZEN = [
-    pytest.param(path.parent, id=path.parent.name)
-    for path in sorted(ROOT.glob("docs/studies/*/config.yaml"))
 ]
 
 
@@ -195,22 +191,6 @@ def test_logs_are_optional_and_an_earlier_data_set_is_replaced(study, capsys):
     assert "--logs copies them" in said and f"hf upload OWNER/small {to}" in said
     assert not [*to.rglob("logs/**/*.parquet")]
     assert circlet.load(study.results).tables == circlet.load(to).tables
-
-
-@pytest.mark.parametrize("folder", FROZEN)
-def test_frozen_studies_can_be_published(folder, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    main(["publish", str(folder)])
-    to = tmp_path / f"results/{folder.name}/published"
-    here, there = circlet.load(folder, "arrow"), circlet.load(to, "arrow")
-    assert there.tables == here.tables
-    assert all(there.table(name).equals(here.table(name)) for name in here.tables)
-    issues = mlcroissant.Dataset(to / "croissant.json").metadata.ctx.issues
-    assert not issues.errors and not issues.warnings
-    assert ROCrate(to).name.endswith("(circlet)")
-    text = (to / "README.md").read_text()
-    assert "rounded to float32" in text
-    assert len(text) < 60_000
 
 
 def test_a_partial_study_says_what_is_missing(tmp_path, error_of):

@@ -1,32 +1,17 @@
 """The plan, the status and the failures of a study, as the terminal shows them."""
 
 import math
-import re
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, config, config_of, experiment, flipped, make_tables, ran, run_blocks
+from conftest import config, config_of, experiment, flipped, make_tables, ran, run_blocks
 from projects import edit
 
 from circlet import cli, terminal
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, progress
-from circlet.study import fingerprint, measured, planning, targets
+from circlet.study import fingerprint, planning, targets
 from circlet.training import job
-
-
-def test_the_plan_tells_minutes_from_days(monkeypatch):
-    """Minutes and days are at 60 billion operations a second, as kernels have on a core of 2023."""
-    monkeypatch.setattr(
-        measured, "of_kernel",
-        lambda p: measured.Timed(p.system.flops_per_step(**p.parameters) / 60e9, {}),
-    )  # fmt: skip
-    study = planning.plan_file(ROOT / "config/standard.yaml")
-    total = terminal.plan(study).split("total")[1].splitlines()[0]
-    assert f" {sum(block.count for block in study.blocks)} " in total
-    assert 10 < int(total.rsplit("~", 1)[1].split(" min")[0]) < 25
-    long = planning.plan(config(system="embedding_mlp", steps=10**6, seeds={"count": 20}))
-    assert re.search(r"total .* ~\d+ (h|days) ", terminal.plan(long))
 
 
 def test_the_plan_says_which_runs_are_finished(tmp_path):

@@ -156,11 +156,3 @@ def test_a_printed_row_has_its_figures_in_their_columns():
     assert lines[-1].split() == ["another", "3", "2.0", "23", "h"]
     without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
     assert printed([a_row()], machine=without)[1] == without["no_kernels"]
-
-
-def test_what_a_gpu_would_print():
-    row = a_row()
-    row["ms"]["core"] = row["ms"].pop("kernel")
-    lines = printed([row | {"circlet": "pytorch"}], device="GPU of a test")
-    assert lines[0].startswith("GPU of a test, Z80, ")
-    assert lines[6].endswith("  12.0 (10.8 … 13.2)          40  321")

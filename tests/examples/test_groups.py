@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, make_all, refused, run_blocks
+from conftest import ROOT, make_all, run_blocks
 
 import circlet
 from circlet import check, cli
@@ -138,19 +138,6 @@ def test_survivors_are_relative_to_the_strongest_by_dimension():
     assert relative == pytest.approx([100, 0.3, 1, 0.4, 0.5 / 3])
     assert survivors.survives(relative).tolist() == [True, False, True, True, False]
     assert not survivors.relative(np.zeros(5), group).any()
-
-
-BAD = {
-    **dict.fromkeys(("Z5", "C2x", "Q6"), "needs a group"),
-    **dict.fromkeys(("C1", "S999"), "2 to 720 elements"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
-    text = BAD[name]
-    error = refused(lambda: study(tmp_path, parameters={"group": name}))
-    assert text in error and "experiments.e" in error
 
 
 @pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))

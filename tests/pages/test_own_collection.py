@@ -66,17 +66,6 @@ def panels(page):
     )
 
 
-def test_a_system_that_says_nothing_has_what_its_logs_allow(explorer_of):
-    page = explorer_of("run_columns={}, panels=()")
-    assert panels(page) == ["embedding", "signals", "losses"]
-    assert page.inner_text("#system") == "mine.net"
-    heads = page.eval_on_selector_all("#run-head button", "all => all.map(one => one.textContent)")
-    metrics = ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"]
-    assert heads == ["seed", *metrics]  # no status, because all are finished
-    assert page.locator("[id^=live]").count() == 0  # live sections of other collections
-    assert page.is_hidden("#numbers")
-
-
 def test_a_collection_has_its_own_panels_words_and_live_sections(explorer_of):
     says = 'run_columns={"test_loss": "final loss"}, panels=("signals", "sums", "mine.spread")'
     page = explorer_of(says, OWN)

@@ -234,19 +234,6 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
 
 
 @pytest.mark.browser
-def test_diverged_runs_are_drawn_as_far_as_they_go(explore, tmp_path):
-    wild = {"parameters": {"learning_rate": 1e30}, "steps": 20}
-    diverging = {name: system(name) | wild for name in PANELS}
-    page = explore(explorer_of(settings_of(diverging), tmp_path))
-    for name in choices(page, "system"):
-        page.select_option("#system", name)
-        settled(page)
-        assert page.is_hidden("#problem") and page.is_visible("#losses-picture")
-        if "diverged" in page.inner_text("#reading-now"):  # then the list has a column of statuses
-            assert "status" in page.inner_text("#run-head")
-
-
-@pytest.mark.browser
 def test_runs_of_which_the_page_has_numbers_alone_say_so(explore, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)

@@ -82,16 +82,6 @@ def test_its_links_lead_somewhere(visit, report, finished):
     assert len(played) > 20
 
 
-def test_a_run_that_a_figure_shows_is_what_its_link_opens(visit, explore, report):
-    page = visit(report)
-    link = page.locator("#grid_and_circle p a").first
-    page.wait_for_selector("a[href^=explorer]")
-    fragment = link.get_attribute("href").removeprefix("explorer.html")
-    explorer = explore(report.parent / "explorer.html", fragment)
-    assert fragment.removeprefix("#") in explorer.evaluate("location.hash")
-    assert explorer.is_hidden("#not-here")
-
-
 def test_sent_alone_it_has_no_dead_link(visit, report, tmp_path):
     alone = shutil.copy(report, tmp_path)
     page = visit(Path(alone), expected="ERR_FILE_NOT_FOUND")

@@ -1,14 +1,12 @@
 import json
 
 import pytest
-import reference
 import yaml
-from conftest import ROOT, SYSTEMS, config, experiment, refused
+from conftest import SYSTEMS, config, experiment, refused
 
 from circlet.config import schema
 from circlet.config.collection import CollectionFile
 from circlet.config.experiment import Schedule, Seeds
-from circlet.config.model import Config
 from circlet.errors import ConfigError
 from circlet.study import planning, registry
 
@@ -155,40 +153,6 @@ def test_every_shipped_collection_says_what_it_may():
         path = collection.folder / "collection.yaml"
         if path.exists():
             schema.read(yaml.safe_load(path.read_text()), CollectionFile)
-
-
-README = (ROOT / "config/README.md").read_text()
-# Keys with a separate table in config/README.md, as schedules have.
-TABLES = ("experiments.", "parents.", "milestones.", "figures.")
-
-
-def test_every_key_is_described_in_schema_and_readme():
-    keys = dict(described(schema.of(Config)))
-    assert {"results", "experiments.seeds.count", "figures.facet"} <= keys.keys()
-    named = {line[2:].split(" | ")[0] for line in README.splitlines() if line.startswith("| ")}
-    for key, description in keys.items():
-        assert len(description) > 10, key
-        inner = key.partition(".")[2] if key.startswith(TABLES) else key
-        if inner.startswith("log.") and inner.count(".") == 2:
-            inner = inner.rpartition(".")[2]
-        assert f"`{inner}`" in named, f"config/README.md lacks {key}"
-
-
-def test_the_reference_in_the_readme_is_that_of_the_code():
-    made = [*map(reference.keys, reference.KINDS), reference.roles()]
-    made += map(reference.parameters, SYSTEMS.values())
-    made += [f"| `{name}` | {reference.limit(name)} |" for name in ("points", "blocks")]
-    assert [text for text in made if text not in README] == []
-
-
-@pytest.mark.parametrize(
-    "name", ["config", "standard", "smoke", "paper", "full_length", "clustering_heads"]
-)
-def test_shipped_configs_are_valid_and_keep_apart(name):
-    study = planning.plan_file(ROOT / f"config/{name}.yaml")
-    expected = "results" if name == "config" else f"results/{name}"
-    assert str(study.results) == expected
-    assert yaml.safe_load((ROOT / f"config/{name}.yaml").read_text())["reproduce"]
 
 
 def test_a_role_needs_the_signals_that_it_fits():

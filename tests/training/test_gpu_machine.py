@@ -95,12 +95,6 @@ def test_runs_are_made_on_a_bare_machine(bare, tmp_path):
     assert None not in made["versions"].values()
 
 
-def test_tests_of_a_gpu_are_found_on_a_bare_machine(bare):
-    found = bare("-m", "pytest", "tests/training/test_gpu.py", "-p", "no:cacheprovider").stdout
-    assert " skipped in " in found
-    assert "failed" not in found and "error" not in found
-
-
 @pytest.mark.slow
 def test_training_is_benched_on_a_bare_machine(bare):
     measured = json.loads(bare(bare.folder / "bench.py", "--json").stdout)

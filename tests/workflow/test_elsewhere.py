@@ -218,13 +218,6 @@ def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed
     assert "Nothing to be done" in said
 
 
-def test_the_catalog_names_no_file_that_a_deployed_folder_lacks():
-    flags = CATALOG["mandatory-flags"]["flags"]
-    assert "profile" not in flags
-    settings = yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text())
-    assert {flag.removeprefix("--") for flag in flags.split() if flag[:2] == "--"} <= set(settings)
-
-
 STUDY = config(system="particles") | {"reproduce": {}}
 
 

@@ -4,7 +4,6 @@ import json
 
 import pandas as pd
 import pytest
-import yaml
 from conftest import ROOT, config, experiment
 from test_elsewhere import Folder
 from test_workflow import FIGURES, STUDY
@@ -33,17 +32,6 @@ def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
     first, second = kept
     assert first.items() < second.items()  # nothing in the store was replaced
     assert 2 * len(second) == 3 * len(first)  # one block more
-
-
-@pytest.mark.slow
-def test_snakemakes_own_report_is_made_at_the_end_of_a_run(empty_project):
-    study = config(system="particles", seeds={"count": 4}) | {"figures": [{"distributions": "e"}]}
-    (empty_project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
-    options = ("--report-after-run", "--report", "report.html")
-    empty_project.snakemake("figures", *options, config="mine.yaml")
-    page = (empty_project.folder / "report.html").read_text()
-    assert "has 1 experiment." in page
-    assert '"Sweeps": {' in page
 
 
 @pytest.mark.slow

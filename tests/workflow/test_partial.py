@@ -101,7 +101,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
     study = planning.plan(own)
     first, *_ = study.blocks
     partial = run_blocks(study.partial([first]))
-    assert set(make_tables(partial, "forecast_milestones", "forecast")["weight_decay"]) <= {0.1}
+    assert set(make_tables(partial, "forecast")["weight_decay"]) <= {0.1}
 
 
 @pytest.mark.slow

@@ -4,10 +4,10 @@ from functools import cache
 
 import pandas as pd
 import pytest
+import shorter_runs
 from conftest import ROOT
 
 from circlet.analysis import claims
-from circlet.collections.ding import shorter_runs
 from circlet.storage import parquet
 from circlet.study import planning
 

@@ -4,7 +4,7 @@ import pytest
 from conftest import config
 
 from circlet.analysis import classifiers, stats
-from circlet.collections.findings.tables import forecast, forecast_milestones
+from circlet.collections.findings.tables import forecast
 from circlet.study import planning
 
 
@@ -43,28 +43,6 @@ def test_forecast_grid_has_logged_steps_only():
     steps = forecast.grid([point])
     assert set(steps) <= set(point.steps_logged("signals"))
     assert (steps[0], steps[-1]) == (0, 300)
-
-
-@pytest.mark.parametrize(
-    ("auc", "expected"),
-    [([0.5, 0.8, 0.95, 0.96], 10), ([0.95, 0.5, 0.95, 0.96], 10), ([0.95] * 4, 0),
-     ([0.95, 0.95, 0.95, 0.5], np.nan), ([0.5, 0.95, np.nan, 0.96], 100)],
-)  # fmt: skip
-def test_a_milestone_is_passed_for_good(auc, expected):
-    found = forecast_milestones.passes(pd.Series([0, 1, 10, 100]), pd.Series(auc), 0.9)
-    assert found == expected or (np.isnan(found) and np.isnan(expected))
-
-
-def test_a_perfect_auc_has_no_interval_and_passes(monkeypatch):
-    curve = pd.DataFrame(
-        {"experiment": "e", "weight_decay": 0.5, "step": [0, 1, 10], "auc": [0.8, 0.96, 1.0],
-         "auc_low": [0.7, 0.9, np.nan], "auc_high": [0.9, 0.99, np.nan], "auc_n": 5, "n_runs": 40,
-         "n_planned": 40}
-    )  # fmt: skip
-    monkeypatch.setattr(forecast_milestones.parquet, "read_table", lambda *_: curve)
-    found = {row["threshold"]: row for row in forecast_milestones.table(None)}
-    assert [found[0.95][name] for name in ("step", "step_low", "step_high")] == [1, 1, 10]
-    assert found[0.99]["step"] == 10
 
 
 def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0.0):

@@ -148,8 +148,7 @@ def test_transfers_name_the_parent(finished, monkeypatch):
     assert set(rows["experiment"]) == {"transfer", "curriculum"}
     for row in rows.itertuples():
         assert row.parent.startswith("heads/") and row.parent.endswith(row.run_id[-6:])
-        assert row.parent_test_accuracy == runs.loc[row.parent, "test_accuracy"]
-        assert row.parent_p == 2
+        assert row.parent_success == runs.loc[row.parent, "success"]
 
 
 def test_the_exemplar_has_the_median_gap():

@@ -24,7 +24,6 @@ METHODS = ("least_squares", "lasso", "quadratic")
 # The signals of a run are nearly collinear: the minimum takes about ten thousand iterations at
 # alpha = 0.01, and more than this limit at 0.001.
 ITERATIONS = 100_000
-USUAL_ITERATIONS = 1000  # scikit-learn's default, which the paper may have used
 
 
 def dense(signals: pd.DataFrame) -> np.ndarray:
@@ -65,19 +64,6 @@ class Fit:
         """Share of the coefficients that are not zero."""
         return float((self.coefficients != 0).mean())
 
-    @property
-    def stability(self) -> float:
-        """Largest real part of the eigenvalues of A, per step; NaN if the law is not linear."""
-        return float(self._eigenvalues().real.max())
-
-    @property
-    def growth(self) -> float:
-        """Largest |1 + eigenvalue|: above 1, a rollout grows without bound; NaN if not linear."""
-        return float(np.abs(1 + self._eigenvalues()).max())
-
-    def _eigenvalues(self) -> np.ndarray:
-        return np.linalg.eigvals(self.coefficients) if self.linear else np.array([np.nan])
-
 
 def terms(x: np.ndarray, linear: bool) -> np.ndarray:
     """Return the features of a law: signals (steps, n), and their products if it is not linear."""
@@ -87,15 +73,15 @@ def terms(x: np.ndarray, linear: bool) -> np.ndarray:
     return np.hstack([x, x[:, i] * x[:, j]])
 
 
-def fit(x: np.ndarray, method: str, alpha: float = ALPHA, iterations: int = ITERATIONS) -> Fit:
-    """Fit the changes of signals (steps + 1, frequencies); ``iterations`` limits those of a Lasso.
+def fit(x: np.ndarray, method: str, alpha: float = ALPHA) -> Fit:
+    """Fit the changes of signals (steps + 1, frequencies).
 
     ``least_squares`` and ``lasso`` are linear with an intercept, ``quadratic`` is equation 2,
     which has none.
     """
     model = {
         "least_squares": lambda: LinearRegression(),
-        "lasso": lambda: Lasso(alpha=alpha, max_iter=iterations, tol=1e-6, precompute=True),
+        "lasso": lambda: Lasso(alpha=alpha, max_iter=ITERATIONS, tol=1e-6, precompute=True),
         "quadratic": lambda: LinearRegression(fit_intercept=False),
     }[method]()
     with warnings.catch_warnings(record=True) as caught:
@@ -165,15 +151,3 @@ def runs(study: Study) -> Iterator[tuple[str, np.ndarray, list[np.ndarray]]]:
             signals |= {run_id: dense(rows) for run_id, rows in log.groupby("run_id", sort=False)}
         for run_id, x in signals.items():
             yield run_id, x, [other for name, other in signals.items() if name != run_id]
-
-
-def measures(law: Fit, x: np.ndarray, others: list[np.ndarray]) -> dict[str, float]:
-    """Return the columns that both tables of fits share, for a law fitted to a run's signals x."""
-    return {
-        "r2": r2(law, x),
-        "r2_heldout": float(np.median([r2(law, other) for other in others])) if others else np.nan,
-        "rollout_error": error(rollout(law, x[0], len(x) - 1), x),
-        "mean_signal": float(x.mean()),
-        "nonzero": law.nonzero,
-        "converged": law.converged,
-    }

@@ -18,9 +18,6 @@ COLUMNS = [
     column("method", pa.string(), "least_squares, lasso or quadratic"),
     *estimate("r2", "mean over runs"),
     *estimate("nonzero", "mean over runs, per cent of the coefficients", "%"),
-    column("r2_heldout", pa.float64(), "median over runs"),
-    column("relative_rollout_error", pa.float64(), "median over runs, by the mean signal"),
-    *estimate("unstable", "runs whose rollout grows without bound (growth > 1)"),
     *COUNTS,
 ]
 
@@ -34,17 +31,12 @@ def table(study: Study) -> Iterator[dict]:
             d, count = point.parameters["d"], point.count
             for method in ode.METHODS:
                 runs = fits[(fits["d"] == d) & (fits["method"] == method)]
-                relative = runs["rollout_error"] / runs["mean_signal"]
-                unstable = stats.count(*stats.counted(runs["growth"].dropna() > 1))
                 yield {
                     "experiment": experiment,
                     "d": d,
                     "method": method,
                     **stats.mean(runs["r2"]).columns("r2"),
                     **stats.mean(100 * runs["nonzero"]).columns("nonzero"),
-                    "r2_heldout": stats.median(runs["r2_heldout"]).value,
-                    "relative_rollout_error": stats.median(relative).value,
-                    **unstable.columns("unstable"),
                     "n_runs": len(runs),
                     "n_planned": count,
                 }

@@ -1,13 +1,10 @@
 """Area under the ROC curve of a forecast of survival from the signals up to a step: 0.5 is chance
 (grey line), 1 a forecast without errors. The forecast is scored on runs whose embedding and network
-were not used to fit it. The legend gives the step from which on the area is at least 0.95, the
-middle of the three dotted lines (0.9, 0.95, 0.99). From this step on most survivors can be
-predicted, but seldom the exact set. Bands are 95 % intervals from a bootstrap over embeddings and
-networks.
+were not used to fit it. Dotted lines: 0.9, 0.95 and 0.99. Bands are 95 % intervals from a bootstrap
+over embeddings and networks.
 """
 
 import numpy as np
-import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
@@ -16,27 +13,15 @@ from circlet.storage import parquet
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("forecast", "decay_circles")
-TABLES = ("forecast", "forecast_milestones")
+TABLES = ("forecast",)
 
 _TITLES = {"forecast": "several runs per embedding", "decay_circles": "by weight decay"}
-
-
-_GOOD = 0.95  # the area from which on survival counts as predictable
-
-
-def _label(milestones: pd.DataFrame, decay: float) -> str:
-    """Return a legend: a weight decay, and from which step on survival is predictable."""
-    rows = milestones[(milestones["weight_decay"] == decay) & (milestones["threshold"] == _GOOD)]
-    step = rows["step"].min()
-    when = f"{_GOOD} from step {step:g}" if step == step else f"never {_GOOD}"
-    return f"weight decay {decay:g}: {when}"
 
 
 def draw(study: Study) -> Figure:
     """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
     roles = [role for role in _TITLES if role in study.reproduce]
     curves = {role: parquet.read_table(study, "forecast", role) for role in roles}
-    milestones = {role: parquet.read_table(study, "forecast_milestones", role) for role in roles}
     shown = [role for role, curve in curves.items() if len(curve)]
     if not shown:
         return panels.nothing("fewer than three embeddings of which some circles survive")
@@ -48,7 +33,7 @@ def draw(study: Study) -> Figure:
         for decay, colour in zip(decays, colours, strict=True):
             line = rows[rows["weight_decay"] == decay].sort_values("step")
             panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
-                        colour, label=_label(milestones[role], decay))  # fmt: skip
+                        colour, label=f"weight decay {decay:g}")  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
             axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
         axes.axhline(0.5, color=style.GREY, lw=0.8)

@@ -20,11 +20,7 @@ COLUMNS = [
     column("weight_decay", pa.float64(), "of the networks"),
     *(column(name, pa.float64(), "of the particles") for name in ("f_a", "g_a", "g_r")),
     *estimate("network_circles", "share of networks that end as a circle", "0..1"),
-    *estimate("particle_circles", "share of particle systems that end as a circle", "0..1"),
     *estimate("circles_difference", "particles minus networks"),
-    *estimate("network_imperfections", "mean over the networks that are no circles"),
-    *estimate("particle_imperfections", "mean over the particle systems that are no circles"),
-    *estimate("imperfections_difference", "particles minus networks"),
     *COUNTS,
 ]
 
@@ -42,17 +38,9 @@ def table(study: Study) -> Iterator[dict]:
             if any(network.parameters[key] != particles.parameters[key] for key in ("p", "d")):
                 continue
             counts = [stats.counted(runs["is_circle"]) for runs in (of_particles, of_networks)]
-            others = [
-                runs.loc[~runs["is_circle"], "imperfections"]
-                for runs in (of_particles, of_networks)
-            ]
             estimates = {
                 "network_circles": stats.share(*counts[1]),
-                "particle_circles": stats.share(*counts[0]),
                 "circles_difference": contrasts.share_difference(*counts[0], *counts[1]),
-                "network_imperfections": stats.mean(others[1]),
-                "particle_imperfections": stats.mean(others[0]),
-                "imperfections_difference": contrasts.mean_difference(*others),
             }
             yield {
                 "d": network.parameters["d"],

@@ -14,9 +14,7 @@ COLUMNS = [
     RUN,
     *SEEDS,
     column("parent", pa.string(), "run_id of the run from whose end it started"),
-    column("parent_p", pa.int32(), "modulus of that run"),
-    column("parent_test_accuracy", pa.float64(), "its last test accuracy", "0..1"),
-    column("parent_success", pa.bool_(), "whether that is above 0.98"),
+    column("parent_success", pa.bool_(), "whether its last test accuracy is above 0.98"),
     column("test_accuracy", pa.float64(), "last test accuracy of the run itself", "0..1"),
     column("success", pa.bool_(), "whether that is above 0.98"),
 ]
@@ -35,8 +33,6 @@ def table(study: Study) -> Iterator[dict]:
                 yield {
                     "run_id": run_id,
                     "parent": parent,
-                    "parent_p": point.parent.parameters["p"],
-                    "parent_test_accuracy": heads.loc[parent, "test_accuracy"],
                     "parent_success": heads.loc[parent, "success"],
                     "test_accuracy": heads.loc[run_id, "test_accuracy"],
                     "success": heads.loc[run_id, "success"],
