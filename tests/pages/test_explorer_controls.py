@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize(("address", "usual"), [(NETWORK, "shortest"), (CIRCLES, "neighbours")])
-def test_lines_and_numbers_change_the_pictures(page_of, address, usual):
+def test_lines_change_the_picture(page_of, address, usual):
     page = settled(page_of(at(address)))
     assert page.input_value("#lines") == usual
     before = picture(page, "embedding")
@@ -32,9 +32,14 @@ def test_lines_and_numbers_change_the_pictures(page_of, address, usual):
     page.select_option("#lines", usual)
     settled(page)
     assert picture(page, "embedding") == before
+
+
+def test_numbers_can_be_hidden(page_of):
+    page = settled(page_of(at(NETWORK)))
+    before = picture(page, "sums")
     page.uncheck("#numbers")
     settled(page)
-    assert picture(page, "embedding") != before
+    assert picture(page, "sums") != before
 
 
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])

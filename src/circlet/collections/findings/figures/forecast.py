@@ -43,5 +43,5 @@ def draw(study: Study) -> Figure:
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
         axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs", fontsize=8)
-        axes.legend(fontsize=7, loc="lower right")
+        axes.legend(fontsize=7, loc="center right")
     return figure
