@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, config_of, make_tables, run_blocks
+from conftest import ROOT, config, config_of, make_tables, run_blocks
 from rocrate.rocrate import ROCrate
 
 import circlet
@@ -245,3 +245,19 @@ def test_without_its_libraries_the_command_says_what_to_install(study, monkeypat
     line = error_of("publish", study.results)
     assert "publish needs mlcroissant: pip install 'circlet[publish]'" in line
     assert not (study.results / "published").exists()
+
+
+def test_a_frozen_study_can_be_published(tmp_path, monkeypatch):
+    folder = ROOT / "docs/studies/phase"
+    monkeypatch.chdir(tmp_path)
+    main(["publish", str(folder)])
+    to = tmp_path / f"results/{folder.name}/published"
+    here, there = circlet.load(folder, "arrow"), circlet.load(to, "arrow")
+    assert there.tables == here.tables
+    assert all(there.table(name).equals(here.table(name)) for name in here.tables)
+    issues = mlcroissant.Dataset(to / "croissant.json").metadata.ctx.issues
+    assert not issues.errors and not issues.warnings
+    assert ROCrate(to).name.endswith("(circlet)")
+    text = (to / "README.md").read_text()
+    assert "rounded to float32" in text
+    assert len(text) < 60_000

@@ -93,3 +93,10 @@ def test_every_table_is_listed():
 
 def test_the_readme_is_short():
     assert len(TEXT.split()) <= 850
+
+
+def test_tests_that_pages_name_are_there():
+    """docs/cluster.md names a test of its faults."""
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs/cluster.md").read_text()))
+    assert named and {name for name in named if f"def {name}(" not in tests} == set()

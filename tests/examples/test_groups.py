@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, make_all, run_blocks
+from conftest import ROOT, make_all, refused, run_blocks
 
 import circlet
 from circlet import check, cli
@@ -247,3 +247,16 @@ def test_the_collection_as_an_installed_package(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "results/tables/groups.survival.parquet").exists()
+
+
+BAD = {
+    **dict.fromkeys(("Z5", "C2x", "Q6"), "needs a group"),
+    **dict.fromkeys(("C1", "S999"), "2 to 720 elements"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
+    text = BAD[name]
+    error = refused(lambda: study(tmp_path, parameters={"group": name}))
+    assert text in error and "experiments.e" in error

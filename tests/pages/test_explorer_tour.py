@@ -159,3 +159,12 @@ def test_a_training_is_played_as_a_whole_in_some_seconds(page_of):
     for share, word in ((0.5, "Pause"), (1, "Play")):
         page.clock.run_for(share * (1000 * min(8, places / 2) + 500))
         assert page.inner_text("#play") == word
+
+
+def test_a_stop_leaves_when_another_run_is_chosen(page_of):
+    page = settled(page_of())
+    page.click("#forward")
+    assert "random place" in page.inner_text("#tour-text")  # the same training
+    page.locator("#run-list input:not(:checked)").first.check()
+    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
+    assert page.locator("#tour-stops [aria-current]").count() == 0

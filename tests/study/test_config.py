@@ -1,8 +1,9 @@
 import json
 
 import pytest
+import reference
 import yaml
-from conftest import SYSTEMS, config, experiment, refused
+from conftest import ROOT, SYSTEMS, config, experiment, refused
 
 from circlet.config import schema
 from circlet.config.collection import CollectionFile
@@ -153,6 +154,20 @@ def test_every_shipped_collection_says_what_it_may():
         path = collection.folder / "collection.yaml"
         if path.exists():
             schema.read(yaml.safe_load(path.read_text()), CollectionFile)
+
+
+def test_the_reference_in_the_readme_is_that_of_the_code():
+    readme = (ROOT / "config/README.md").read_text()
+    made = [*map(reference.keys, reference.KINDS), reference.roles()]
+    made += map(reference.parameters, SYSTEMS.values())
+    made += [f"| `{name}` | {reference.limit(name)} |" for name in ("points", "blocks")]
+    assert [text for text in made if text not in readme] == []
+
+
+def test_shipped_configs_write_to_different_folders():
+    studies = [yaml.safe_load(path.read_text()) for path in (ROOT / "config").glob("*.yaml")]
+    folders = {study.get("results", "results") for study in studies}
+    assert len(folders) == len(studies) > 5
 
 
 def test_a_role_needs_the_signals_that_it_fits():

@@ -110,6 +110,21 @@ def test_processes_share_summaries_of_sources(tmp_path):
     assert run(file) == (number, digest)
 
 
+def test_a_command_keeps_summaries_and_not_too_many(tmp_path):
+    def kept(*code):
+        subprocess.run(
+            [sys.executable, *code], env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, cwd=ROOT,
+            capture_output=True, check=True,
+        )  # fmt: skip
+        [file] = (tmp_path / "circlet/sources").iterdir()
+        return len(json.loads(file.read_text()))
+
+    planned = kept("-m", "circlet", "plan")
+    assert planned > 100
+    forgets = PARSES.replace("made, parsed", "sources.MOST_KEPT, made, parsed")
+    assert kept("-c", forgets.replace("= sources._made, []", "= 50, sources._made, []")) < planned
+
+
 TARGETS = {
     ("tables", "scorecard"): ("musat/claims.csv", "ding/claims.csv", "analysis/make.py",
                               "musat/systems/particles.py"),
@@ -270,6 +285,15 @@ def test_relative_imports_are_followed(mine, tmp_path, new, call):
         registry.find([folder])
         found.append(fingerprint.digest("circlet.collections.mine.tables.distances"))
     assert found[0] == found[1] != found[2]
+
+
+def test_all_names_that_an_import_gives_once_more_count(mine):
+    table = mine / "tables/distances.py"
+    both = "from circlet.collections.mine import distance as _, another as _\n"
+    table.write_text(both + table.read_text().replace("import distance", "import __init__"))
+    registry.find([mine])
+    name = "circlet.collections.mine"
+    assert f"{name}.distance" in fingerprint.imports(f"{name}.tables.distances")
 
 
 def test_an_init_of_a_users_collection_counts(mine, tmp_path):

@@ -10,8 +10,6 @@ import pytest
 from conftest import PATIENCE, SYSTEMS, mounted
 from test_workflow import STUDY, edited
 
-from circlet.storage import locks
-
 
 def fails(project, *command, config="config/smoke.yaml"):
     """Return the output of a command that must fail without a traceback."""
@@ -151,8 +149,21 @@ def test_control_c_keeps_what_is_done(half_project):
 
 @pytest.mark.slow
 def test_two_runs_at_once(half_project):
-    held = locks.lock(half_project.folder / "results/smoke")
-    assert "another Snakemake works on results/smoke (process " in fails(half_project)
-    held.release()
-    half_project.snakemake("table_structures")
+    first = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "table_structures", "--profile", "profiles/local",
+         "--configfile", "config/smoke.yaml"],
+        cwd=half_project.folder,
+        env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        text = fails(half_project)
+        assert "another Snakemake works on results/smoke (process " in text
+        assert first.wait(timeout=PATIENCE) == 0
+    finally:
+        first.kill()
     assert "table_structures" not in half_project.would_run()

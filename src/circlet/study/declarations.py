@@ -71,11 +71,9 @@ def _defined(module: str, seen: set[str]) -> set[str]:
         if not imported.at_start:
             continue
         source = imported.source(module)
-        if "*" in imported.names and _is_module(source) and source not in seen:
+        if ("*", "*") in imported.names and _is_module(source) and source not in seen:
             all_names |= {name for name in _defined(source, seen) if not name.startswith("_")}
-        all_names |= {
-            local for local, name in imported.names.items() if not _is_module(f"{source}.{name}")
-        }
+        all_names |= {local for local, name in imported.names if not _is_module(f"{source}.{name}")}
     return all_names
 
 

@@ -42,7 +42,7 @@ def imports(module: str) -> frozenset[str]:
     modules = {".".join(parts[:n]) for n in range(1, len(parts))}  # Python runs these first
     for imported in summary(module).imports:
         name = imported.source(module)
-        modules |= {name, *(f"{name}.{member}" for member in imported.names.values())}
+        modules |= {name, *(f"{name}.{member}" for _, member in imported.names)}
     return frozenset(m for m in modules if _of_circlet(m) and path_of(m).exists())
 
 
@@ -57,7 +57,7 @@ def way_to(library: str, module: str) -> list[str]:
                 continue
             if name.split(".")[0] == library:
                 return ways[importer]
-            for other in (name, *(f"{name}.{what}" for what in imported.names.values())):
+            for other in (name, *(f"{name}.{what}" for _, what in imported.names)):
                 if _of_circlet(other) and path_of(other).exists() and other not in ways:
                     ways[other] = [*ways[importer], other]
                     todo.append(other)

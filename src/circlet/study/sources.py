@@ -33,7 +33,7 @@ class Import(msgspec.Struct, frozen=True, array_like=True):
 
     module: str  # as it is written
     level: int  # number of leading dots
-    names: dict[str, str]  # imported from the module, by the name that they get
+    names: list[tuple[str, str]]  # imported from the module, after the names that they get
     at_start: bool  # whether it stands outside of functions and classes, without a condition
 
     def source(self, module: str) -> str:
@@ -161,9 +161,9 @@ def _imports(tree: ast.Module) -> Iterator[Import]:
         node = waiting.pop()
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(alias.name, 0, {}, node in tree.body)
+                yield Import(alias.name, 0, [], node in tree.body)
         elif isinstance(node, ast.ImportFrom):
-            names = {alias.asname or alias.name: alias.name for alias in node.names}
+            names = [(alias.asname or alias.name, alias.name) for alias in node.names]
             yield Import(node.module or "", node.level, names, node in tree.body)
         elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):

@@ -10,8 +10,11 @@ from typing import Any
 
 
 def folder() -> Path:
-    """Return the folder of these files."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
+    """Return the folder of these files; nothing can be written there if the user has no home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "circlet"
+    except RuntimeError:
+        return Path(os.devnull)
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -39,6 +42,7 @@ def keep(file: Path, entries: dict[str, Any]) -> None:
     content |= read(file) | entries  # others may have added to it
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as temporary:
-            json.dump(content, temporary)
-        Path(temporary.name).replace(file)
+        with tempfile.TemporaryDirectory(dir=file.parent) as temporary:  # on the same disk
+            whole = Path(temporary, file.name)
+            whole.write_text(json.dumps(content), encoding="utf-8")
+            whole.replace(file)

@@ -69,18 +69,18 @@ def test_spikes_are_compared_with_quiet_steps():
     """A gain that quiet steps also have does not count."""
     same = {"heads": heads(), "spikes": spikes(4.0, 4.0)}
     more = {"heads": heads(), "spikes": spikes(4.0, 1.0)}
-    for claim in ("steepness_in_spikes", "sharpness_before_spikes"):
+    for claim in ("steepness_in_spikes", "sharpness_hardly_rises"):
         null, effect = CLAIMS[claim](same), CLAIMS[claim](more)
         assert null.low < 1 < null.high, claim
         assert effect.low > 2, claim
         assert effect.n == 12, claim
     rising = spikes(4.0, 1.0)  # as in quiet steps
     rising["sharpness_quiet"] /= 4
-    null = CLAIMS["sharpness_before_spikes"]({"spikes": rising})
+    null = CLAIMS["sharpness_hardly_rises"]({"spikes": rising})
     assert null.low < 1 < null.high
     begun = spikes(4.0, 1.0)  # the loss has already risen, and the sharpness with it
     begun.loc[begun["run_id"] > "e/p/s00002", "loss_before"] = 1.3e-3
-    assert CLAIMS["sharpness_before_spikes"]({"spikes": begun}).n == 3
+    assert CLAIMS["sharpness_hardly_rises"]({"spikes": begun}).n == 3
     gain = CLAIMS["spikes_of_feed_forward"](same)
     assert gain.low > 3
     share = CLAIMS["spikes_by_representation"](more)

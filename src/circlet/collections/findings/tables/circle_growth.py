@@ -25,7 +25,7 @@ COLUMNS = [
     *estimate("correlation", "r over runs of circles with p, or with ln p; n: seeds"),
     *estimate("slope_ratio", "slope from the middle modulus on divided by that up to it; n: seeds"),
     column("intercept", pa.float64(), "circles at p = 0, or at p = 1"),
-    column("r2", pa.float64(), "of the means of all moduli"),
+    column("r2", pa.float64(), "of the means of these moduli"),
     column("error_left_out", pa.float64(), "root mean square error of a modulus that is left out"),
     column("n_moduli", pa.int32(), "moduli up to d"),
     *COUNTS,
@@ -73,7 +73,7 @@ def table(study: Study) -> Iterator[dict]:
     counts = parquet.read_table(study, "circle_counts", "circle_growth")
     counts = counts[counts["p"] <= counts["d"]]
     name = study.reproduce["circle_growth"]
-    points = [point.parameters for point in study.experiment(name) for _ in range(point.count)]
+    points = [p for p in study.experiment(name) if p.parameters["p"] <= p.parameters["d"]]
     means = counts.groupby("p")["n_circles"].mean()
     if len(means) < 4:
         return
@@ -101,5 +101,5 @@ def table(study: Study) -> Iterator[dict]:
             "error_left_out": left_out(x, y),
             "n_moduli": len(means),
             "n_runs": len(counts),
-            "n_planned": sum(parameters["p"] <= parameters["d"] for parameters in points),
+            "n_planned": sum(point.count for point in points),
         }

@@ -255,7 +255,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("spikes_of_normalisation", "heads", lambda t: gain(t, "norm_gain")),
     ("steepness_in_spikes", "heads", lambda t: rise_of_gain(t, "mlp_gain")),
     ("norms_in_spikes", "heads", lambda t: rise_of_gain(t, "norm_gain")),
-    ("sharpness_before_spikes", "heads", sharpening),
+    ("sharpness_hardly_rises", "heads", sharpening),
     ("two_tokens_successes", "two_tokens", lambda t: held(t["heads"]["success"])),
     *((f"learning_rate_{rate}", "learning_rates",
        lambda t, rate=rate: held(at(t["heads"], "learning_rate", rate)["success"]))
@@ -297,7 +297,7 @@ _WHOLE_RUNS = (
     "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
     "phase_order", "phase_gap", "two_phases", "spikes_per_run", "spikes_by_representation",
     "spikes_of_feed_forward", "spikes_of_normalisation", "steepness_in_spikes", "norms_in_spikes",
-    "sharpness_before_spikes",
+    "sharpness_hardly_rises",
 )  # fmt: skip
 
 
