@@ -97,13 +97,15 @@ _SEEN = (
 )  # fmt: skip
 # Tests whose verdict depends on how we read the words of a paper.
 _READINGS = (
-    "ding_dead_revive", "ding_lasso_fit", "ding_scaled_up_survives", "ding_two_random_revive",
-    "ding_two_strongest_are_sooner", "odonnat_spikes_of_feed_forward", "odonnat_transfer_helps",
+    "ding_dead_revive", "ding_gradient_peak", "ding_lasso_fit", "ding_scaled_up_survives",
+    "ding_three_circles_suffice", "ding_two_random_revive", "ding_two_strongest_are_sooner",
+    "odonnat_spikes_of_feed_forward", "odonnat_spikes_of_normalisation", "odonnat_transfer_helps",
 )  # fmt: skip
 # Tests that disagree, and depend on how we read words or a figure, or on an initialisation.
 _CHOICES = (
-    "ding_dead_revive", "ding_lasso_fit", "ding_two_random_revive",
-    "ding_two_strongest_are_sooner", "ding_line_at_86", "musat_table1_wd0.6_circles",
+    "ding_dead_revive", "ding_gradient_peak", "ding_lasso_fit", "ding_line_at_86",
+    "ding_two_random_revive", "ding_two_strongest_are_sooner", "odonnat_spikes_of_normalisation",
+    "musat_table1_wd0.6_circles",
 )  # fmt: skip
 
 

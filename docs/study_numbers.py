@@ -101,6 +101,21 @@ def rises(study: str, most: float = np.inf) -> str:
     return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
 
 
+def small_norms(study: str) -> str:
+    """Return in how many networks with spikes 1/|xi| is at least 1.25 times as large in a spike."""
+    spikes = table(study, "spikes").dropna(subset=["norm_gain"])
+    spikes = spikes[spikes["run_id"].str.split("/").str[0].isin(["heads", "fresh_heads"])]
+    large = spikes.loc[spikes["norm_gain"] >= 1.25, "run_id"]
+    return f"{large.nunique()} of {spikes['run_id'].nunique()}"
+
+
+def kinds_of_heads(study: str) -> dict[tuple[bool, str], int]:
+    """Return the number of heads in the main setting, by success and kind."""
+    heads = table(study, "heads")
+    heads = heads[heads["experiment"].isin(["heads", "fresh_heads"])]
+    return heads.groupby(["success", "kind"]).size().to_dict()
+
+
 @cache  # two pages have numbers of it
 def lasso_of_squares(study: str) -> pd.DataFrame:
     """Return R² and the share of nonzero coefficients of a Lasso of each run's squared signals.

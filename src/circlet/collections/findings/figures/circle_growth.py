@@ -1,6 +1,6 @@
-"""Mean number of circles against the modulus, with 95 % intervals and least-squares lines in p and
-in ln p, fitted to the moduli up to d. The legend gives the root mean square error at a modulus that
-is left out of the fit.
+"""Mean number of circles against the modulus, with 95 % intervals and least-squares lines in p, √p
+and ln p, fitted to the moduli up to d. The legend gives the root mean square error at a modulus
+that is left out of the fit.
 """
 
 import numpy as np
@@ -15,8 +15,9 @@ ROLES = ("circle_growth",)
 TABLES = ("circle_counts", "circle_growth")
 
 _LINES = {
-    "constant": ("no growth", style.GREEN),
-    "linear": ("line in p", style.GREY),
+    "constant": ("no growth", style.GREY),
+    "linear": ("line in p", style.GREEN),
+    "square_root": ("line in √p", "black"),
     "logarithmic": ("line in ln p", style.ORANGE),
 }
 
@@ -37,7 +38,8 @@ def draw(study: Study) -> Figure:
     for row in models.itertuples():
         text, colour = _LINES[row.model]
         slope = 0.0 if row.model == "constant" else row.slope
-        y = row.intercept + slope * (np.log(x) if row.model == "logarithmic" else x)
+        transform = {"square_root": np.sqrt, "logarithmic": np.log}.get(row.model, np.asarray)
+        y = row.intercept + slope * transform(x)
         axes.plot(x, y, color=colour, lw=1, label=f"{text}: {row.error_left_out:.2g}")
     axes.set(xlabel="modulus p", ylabel="circles", ylim=(0, None))
     axes.legend(fontsize=7, title="model: error", title_fontsize=7)

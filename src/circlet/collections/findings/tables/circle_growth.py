@@ -1,8 +1,9 @@
 """Table ``circle_growth``: models of the number of circles as a function of p.
 
-The mean number of circles is modelled as a constant, as a line in p, and as a line in ln p, by
-least squares over runs. Models are compared by their error on held-out moduli. Moduli above d are
-left out: their embeddings have fewer dimensions than numbers, which limits circles, too.
+The mean number of circles is modelled as a constant, and as a line in p, in the square root of p
+and in ln p, by least squares over runs. Models are compared by their error on held-out moduli.
+Moduli above d are left out: their embeddings have fewer dimensions than numbers, which limits
+circles, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,11 +21,11 @@ ROLES = ("circle_growth",)
 TABLES = ("circle_counts",)
 COLUMNS = [
     EXPERIMENT,
-    column("model", pa.string(), "constant, linear (in p) or logarithmic (in ln p)"),
-    *estimate("slope", "circles per unit of p, or of ln p; n: runs"),
-    *estimate("correlation", "r over runs of circles with p, or with ln p; n: seeds"),
+    column("model", pa.string(), "constant, linear (in p), square_root or logarithmic"),
+    *estimate("slope", "circles per unit of p, of its root, or of ln p; n: runs"),
+    *estimate("correlation", "r over runs of circles with the same; n: seeds"),
     *estimate("slope_ratio", "slope from the middle modulus on divided by that up to it; n: seeds"),
-    column("intercept", pa.float64(), "circles at p = 0, or at p = 1"),
+    column("intercept", pa.float64(), "circles at p = 0, or at p = 1 if logarithmic"),
     column("r2", pa.float64(), "of the means of these moduli"),
     column("error_left_out", pa.float64(), "root mean square error of a modulus that is left out"),
     column("n_moduli", pa.int32(), "moduli up to d"),
@@ -33,6 +34,7 @@ COLUMNS = [
 _MODELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "constant": np.zeros_like,
     "linear": np.asarray,
+    "square_root": np.sqrt,
     "logarithmic": np.log,
 }
 
