@@ -4,11 +4,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from circlet.analysis import stats
 from circlet.collections.ding import ode
+from circlet.collections.odonnat import spike_effects
 from circlet.pages.story import number
 from circlet.storage import parquet
 
@@ -82,38 +82,35 @@ def at_step(study: str, name: str, experiment: str, column: str, step: int) -> s
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
-def over_runs(study: str, name: str, column: str, *experiments: str) -> str:
-    """Return the geometric mean over runs of their geometric means over rows, with interval."""
+def main_setting(study: str, name: str) -> pd.DataFrame:
+    """Return the rows of a table about Odonnat et al.'s main setting."""
     rows = table(study, name)
-    rows = rows[rows["run_id"].str.split("/").str[0].isin(experiments)]
-    logs = np.log(rows[column].where(rows[column] > 0)).groupby(rows["run_id"]).mean()
-    estimate = stats.geometric_mean(np.exp(logs))
+    return rows[rows["run_id"].str.split("/").str[0].isin(["heads", "fresh_heads"])]
+
+
+def over_spikes(study: str, column: str) -> str:
+    """Return the geometric mean over spikes, then over runs, of the main setting."""
+    estimate = spike_effects.over_runs(main_setting(study, "spikes"), column)
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
-def rises(study: str, most: float = np.inf) -> str:
-    """Return for how many spikes the sharpness is larger than ten logged steps earlier.
-
-    ``most``: only spikes before which the loss has risen to less than so many times its median.
-    """
-    spikes = table(study, "spikes").dropna(subset=["sharpness_earlier", "sharpness"])
-    spikes = spikes[spikes["loss_before"] < most * spikes["baseline"]]
+def rises(study: str, only_unbegun: bool = False) -> str:
+    """Return for how many spikes the sharpness is larger than ten logged steps earlier."""
+    spikes = main_setting(study, "spikes").dropna(subset=["sharpness_earlier", "sharpness"])
+    spikes = spikes[spike_effects.unbegun(spikes)] if only_unbegun else spikes
     return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
 
 
-def small_norms(study: str) -> str:
-    """Return in how many networks with spikes 1/|xi| is at least 1.25 times as large in a spike."""
-    spikes = table(study, "spikes").dropna(subset=["norm_gain"])
-    spikes = spikes[spikes["run_id"].str.split("/").str[0].isin(["heads", "fresh_heads"])]
-    large = spikes.loc[spikes["norm_gain"] >= 1.25, "run_id"]
+def small_norms(study: str, least: float) -> str:
+    """Return in how many networks with spikes 1/|xi| is ``least`` times as large in one."""
+    spikes = main_setting(study, "spikes").dropna(subset=["norm_gain"])
+    large = spikes.loc[spikes["norm_gain"] >= least, "run_id"]
     return f"{large.nunique()} of {spikes['run_id'].nunique()}"
 
 
 def kinds_of_heads(study: str) -> dict[tuple[bool, str], int]:
     """Return the number of heads in the main setting, by success and kind."""
-    heads = table(study, "heads")
-    heads = heads[heads["experiment"].isin(["heads", "fresh_heads"])]
-    return heads.groupby(["success", "kind"]).size().to_dict()
+    return main_setting(study, "heads").groupby(["success", "kind"]).size().to_dict()
 
 
 @cache  # two pages have numbers of it

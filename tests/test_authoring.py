@@ -210,6 +210,22 @@ def test_check_tries_a_gradient_without_a_loss():
         assert check._slope(point) == "gradients() agree with finite differences of train_loss"
 
 
+# An operation that vmap does run by run, with a warning.
+SLOW = """    pairs, target = examples
+    torch.renorm(next(network.parameters()), 2, 0, 1.0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_check_shows_a_warning_once(mine, capsys):
+    new.system(mine, "sums")
+    edit(mine / "equations/sums.py", "    pairs, target = examples\n", SLOW)
+    status, said = checked(mine, capsys)
+    assert status is None
+    assert said.count("batching rule for aten::renorm") == 1
+
+
 def study_of(folder, results):
     """Return the study as a newly started process sees it."""
     fingerprint.forget()
@@ -277,19 +293,3 @@ def test_metrics_have_names_of_their_own(network, name):
     edit(file, "import Log, SystemSpec", "import Log, Metric, SystemSpec")
     with pytest.raises(ConfigError, match=f"metrics: '{name}' must be"):
         study_of(network, "results")
-
-
-# An operation that vmap does run by run, with a warning.
-SLOW = """    pairs, target = examples
-    torch.renorm(next(network.parameters()), 2, 0, 1.0)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")
-def test_check_shows_a_warning_once(mine, capsys):
-    new.system(mine, "sums")
-    edit(mine / "equations/sums.py", "    pairs, target = examples\n", SLOW)
-    status, said = checked(mine, capsys)
-    assert status is None
-    assert said.count("batching rule for aten::renorm") == 1

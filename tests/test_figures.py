@@ -1,8 +1,9 @@
 import math
+import re
 
 import numpy as np
 import pandas as pd
-from conftest import circle, config, grid
+from conftest import ROOT, circle, config, grid
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -50,6 +51,13 @@ def test_numbers_stand_at_their_vectors_in_their_colours():
     assert [text.get_color() for text in axes.texts] == style.classes(17, lightness=0.36)
     assert panels.best_step(vectors) == 6  # 3 * 6 = 1 mod 17: neighbours on the circle
     assert panels.best_step(grid(17, 4)) in (1, 4)
+
+
+def test_labels_say_circle_or_imperfections():
+    row = pd.Series({"is_circle": True, "imperfections": 80, "test_accuracy": 0.62})
+    assert structure_panels.label(row) == "circle, 62 %"
+    row = pd.Series({"is_circle": False, "imperfections": 80, "test_accuracy": math.nan})
+    assert structure_panels.label(row) == "80 imp."
 
 
 def test_galleries_show_the_papers_seeds():
@@ -145,3 +153,9 @@ def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
 def y_at(outline, x):
     """Return the heights of the corners of an outline at x."""
     return {float(y) for at, y in outline.vertices if at == x}
+
+
+def test_signs_have_the_colours_of_the_explorer():
+    text = (ROOT / "src/circlet/pages/explorer/panels.js").read_text(encoding="utf-8")
+    found = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
+    assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == found.groups()

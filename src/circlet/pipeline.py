@@ -115,8 +115,7 @@ class Pipeline:
                 self.folder = Path(str(used.get("results")))
                 used = self._prefixed(used)
             known = planned and planning.decode(planned)
-            self.study = known or planning.plan(used)
-            self.study = replace(self.study, is_remote=bool(self.storage))
+            self.study = replace(known or planning.plan(used), is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
             # The study as it is now, for jobs that begin later.
             self.frozen = self.study.whole_json

@@ -120,8 +120,8 @@ def a_machine(device="cpu", **changes):
     return about | changes
 
 
-def printed(rows, device="cpu", **changes):
-    measured = {"machine": a_machine(device), "training": rows, "study": []}
+def printed(rows, **changes):
+    measured = {"machine": a_machine(), "training": rows, "study": []}
     measured |= changes
     return bench.text(measured).splitlines()
 

@@ -140,6 +140,19 @@ def test_survivors_are_relative_to_the_strongest_by_dimension():
     assert not survivors.relative(np.zeros(5), group).any()
 
 
+BAD = {
+    **dict.fromkeys(("Z5", "C2x", "Q6"), "needs a group"),
+    **dict.fromkeys(("C1", "S999"), "2 to 720 elements"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
+    text = BAD[name]
+    error = refused(lambda: study(tmp_path, parameters={"group": name}))
+    assert text in error and "experiments.e" in error
+
+
 @pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))
 def test_its_configs_make_its_tables_and_figures(file):
     config = yaml.safe_load((FOLDER / file).read_text())
@@ -247,16 +260,3 @@ def test_the_collection_as_an_installed_package(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "results/tables/groups.survival.parquet").exists()
-
-
-BAD = {
-    **dict.fromkeys(("Z5", "C2x", "Q6"), "needs a group"),
-    **dict.fromkeys(("C1", "S999"), "2 to 720 elements"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
-    text = BAD[name]
-    error = refused(lambda: study(tmp_path, parameters={"group": name}))
-    assert text in error and "experiments.e" in error

@@ -21,25 +21,39 @@ from driving import (
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize(("address", "usual"), [(NETWORK, "shortest"), (CIRCLES, "neighbours")])
-def test_lines_change_the_picture(page_of, address, usual):
-    page = settled(page_of(at(address)))
-    assert page.input_value("#lines") == usual
-    before = picture(page, "embedding")
-    page.select_option("#lines", "none")
-    settled(page)
-    assert picture(page, "embedding") != before
-    page.select_option("#lines", usual)
-    settled(page)
-    assert picture(page, "embedding") == before
+def test_controls_change_the_pictures(page_of):
+    page = settled(page_of(at(NETWORK, 50)))
 
+    def changes(panel, act, back):
+        before = picture(page, panel)
+        act()
+        settled(page)
+        changed = picture(page, panel) != before
+        back()
+        settled(page)
+        assert picture(page, panel) == before
+        return changed
 
-def test_numbers_can_be_hidden(page_of):
-    page = settled(page_of(at(NETWORK)))
-    before = picture(page, "sums")
-    page.uncheck("#numbers")
+    def select(name, value):
+        return lambda: page.select_option(f"#{name}", value)
+
+    def dimension(name, index):  # labels of dimensions count from 1
+        return lambda: page.select_option(f"#{name}", index=index)
+
+    assert changes("embedding", dimension("x", 1), dimension("x", 0))
+    assert changes("sums", dimension("y", 0), dimension("y", 1))
+    assert changes("embedding", select("plane", "3"), select("plane", "0"))
+    assert changes("embedding", select("lines", "none"), select("lines", "shortest"))
+    assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
+    assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
+    assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
+    page = settled(page_of(at(CIRCLES)))
+    assert page.input_value("#lines") == "neighbours"
+    assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
+    before = picture(page, "ode")
+    page.select_option("#method", "least_squares")
     settled(page)
-    assert picture(page, "sums") != before
+    assert picture(page, "ode") != before
 
 
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
@@ -162,3 +176,14 @@ def test_the_address_names_every_control(page_of):
     assert picture(again, "embedding") == shown
     usual = settled(page_of(at(CIRCLES, 40)))
     assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
+
+
+def test_a_box_unticked_where_it_is_usual_stays_so(page_of):
+    page = page_of(at(TRANSFORMER))
+    assert page.is_checked("#fit")
+    page.uncheck("#fit")
+    settled(page)
+    again = settled(page_of(page.url[page.url.index("#") :]))
+    assert not again.is_checked("#fit")
+    again.check("#run-list tr:nth-child(1) input")
+    assert not again.is_checked("#fit")

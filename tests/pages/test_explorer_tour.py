@@ -57,6 +57,15 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
     assert page.get_attribute("#tour-stops [aria-current]", "href") == hashes[1]
 
 
+def test_a_stop_leaves_when_another_run_is_chosen(page_of):
+    page = settled(page_of())
+    page.click("#forward")
+    assert "random place" in page.inner_text("#tour-text")  # the same training
+    page.locator("#run-list input:not(:checked)").first.check()
+    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
+    assert page.locator("#tour-stops [aria-current]").count() == 0
+
+
 def test_what_is_played_comes_into_view(page_of):
     page = page_of()
     page.set_viewport_size({"width": 1280, "height": 700})
@@ -159,12 +168,3 @@ def test_a_training_is_played_as_a_whole_in_some_seconds(page_of):
     for share, word in ((0.5, "Pause"), (1, "Play")):
         page.clock.run_for(share * (1000 * min(8, places / 2) + 500))
         assert page.inner_text("#play") == word
-
-
-def test_a_stop_leaves_when_another_run_is_chosen(page_of):
-    page = settled(page_of())
-    page.click("#forward")
-    assert "random place" in page.inner_text("#tour-text")  # the same training
-    page.locator("#run-list input:not(:checked)").first.check()
-    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
-    assert page.locator("#tour-stops [aria-current]").count() == 0

@@ -16,7 +16,7 @@ import torch
 
 from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.odonnat import clusters, layer_projections, success
+from circlet.collections.odonnat import clusters, layer_projections, spike_effects, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads as head_measures
@@ -47,7 +47,6 @@ COLUMNS = [
     *COUNTS,
 ]
 
-_RISEN = 1.25  # the factor by which the loss has risen if a spike has perhaps begun
 _AROUND = 10  # epochs around a drop of the loss, and around the plateau before it
 
 
@@ -88,49 +87,6 @@ def fit_by_head(tables: dict[str, pd.DataFrame]) -> Estimate:
 def at(runs: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
     """The runs at a value of a parameter."""
     return runs[np.isclose(runs[column].astype(float), value)]
-
-
-def spikes_per_run(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Mean number of spikes of a success."""
-    solved = successes(tables["heads"])["run_id"]
-    counts = tables["spikes"].groupby("run_id").size()
-    return stats.mean_count(counts.reindex(solved).fillna(0))
-
-
-def _of_runs(tables: dict[str, pd.DataFrame], ratios: pd.Series) -> Estimate:
-    """Return the geometric mean over the spikes of a run, then over runs with spikes."""
-    logs = np.log(ratios.where(ratios > 0).astype(float))
-    return stats.geometric_mean(np.exp(logs.groupby(tables["spikes"]["run_id"]).mean()))
-
-
-def by_representation(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Share of the spikes, in per cent, that the representation makes and the MLP does not."""
-    spikes = tables["spikes"].dropna(subset=["cause"])
-    by_run = (spikes["cause"] == "representation").groupby(spikes["run_id"])
-    share = stats.ratio(100 * by_run.sum().to_numpy(float), by_run.size().to_numpy(float))
-    return share.within(0, 100)
-
-
-def gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
-    """Return a gain of the sequences that carry a spike."""
-    return _of_runs(tables, tables["spikes"][column])
-
-
-def rise_of_gain(tables: dict[str, pd.DataFrame], column: str) -> Estimate:
-    """Divide a gain of the sequences that carry a spike by that in a quiet pair of steps."""
-    spikes = tables["spikes"]
-    return _of_runs(tables, spikes[column] / spikes[f"{column}_quiet"])
-
-
-def sharpening(tables: dict[str, pd.DataFrame]) -> Estimate:
-    """Divide the rise of sharpness in ten logged steps before a spike by that in ten quiet ones.
-
-    This leaves out spikes before which the loss has already risen, and the sharpness with it.
-    """
-    spikes = tables["spikes"]
-    rise = spikes["sharpness"] / spikes["sharpness_earlier"]
-    ratios = rise / (spikes["sharpness_earlier"] / spikes["sharpness_quiet"])
-    return _of_runs(tables, ratios.where(spikes["loss_before"] < _RISEN * spikes["baseline"]))
 
 
 def gradients_at_drops(tables: dict[str, pd.DataFrame]) -> Estimate:
@@ -249,13 +205,16 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("phase_gap", "heads", lambda t: stats.median(gap(t["heads"]))),
     ("two_phases", "heads", fit_by_head),
     ("gradients_at_drops", "heads", gradients_at_drops),
-    ("spikes_per_run", "heads", spikes_per_run),
-    ("spikes_by_representation", "heads", by_representation),
-    ("spikes_of_feed_forward", "heads", lambda t: gain(t, "mlp_gain")),
-    ("spikes_of_normalisation", "heads", lambda t: gain(t, "norm_gain")),
-    ("steepness_in_spikes", "heads", lambda t: rise_of_gain(t, "mlp_gain")),
-    ("norms_in_spikes", "heads", lambda t: rise_of_gain(t, "norm_gain")),
-    ("sharpness_hardly_rises", "heads", sharpening),
+    ("spikes_per_run", "heads",
+     lambda t: spike_effects.per_run(t["spikes"], successes(t["heads"])["run_id"])),
+    ("spikes_by_representation", "heads",
+     lambda t: spike_effects.by_representation(t["spikes"])),
+    ("spikes_of_feed_forward", "heads", lambda t: spike_effects.over_runs(t["spikes"], "mlp_gain")),
+    ("spikes_of_normalisation", "heads",
+     lambda t: spike_effects.over_runs(t["spikes"], "norm_gain")),
+    ("steepness_in_spikes", "heads", lambda t: spike_effects.rise(t["spikes"], "mlp_gain")),
+    ("norms_in_spikes", "heads", lambda t: spike_effects.rise(t["spikes"], "norm_gain")),
+    ("sharpness_hardly_rises", "heads", lambda t: spike_effects.sharpening(t["spikes"])),
     ("two_tokens_successes", "two_tokens", lambda t: held(t["heads"]["success"])),
     *((f"learning_rate_{rate}", "learning_rates",
        lambda t, rate=rate: held(at(t["heads"], "learning_rate", rate)["success"]))
