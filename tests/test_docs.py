@@ -55,3 +55,25 @@ def test_numbers_of_studies_are_not_typed():
             re.sub(r"`[^`]*`|^    .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE),
         )
         assert not found, f"{path}: {found}"
+
+
+def test_links_to_headings_lead_to_them():
+    """Only ASCII, because GitHub keeps other letters in an anchor and the site drops them."""
+    pages = [ROOT / "README.md", ROOT / "config/README.md", *(ROOT / "docs").glob("*.md")]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    anchors = {
+        page: {
+            re.sub(r"[^\w\- ]", "", title).lower().replace(" ", "-")
+            for title in re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+            + re.findall(r'id="(.+?)"', text)
+        }
+        for page, text in texts.items()
+    }
+    links = [
+        (page, (page.parent / target).resolve() if target else page, anchor)
+        for page, text in texts.items()
+        for target, anchor in re.findall(r"\]\(([\w./]*)#([^)]+)\)", text)
+    ]
+    assert len(links) > 10
+    for page, target, anchor in links:
+        assert anchor.isascii() and anchor in anchors[target], f"{page}: {target}#{anchor}"
