@@ -90,11 +90,11 @@ def test_causes(shares, cause):
     assert spikes.cause(*shares) == cause
 
 
-def test_slopes_are_those_of_the_margin():
+def test_margins_and_their_slopes():
     weights = network(2)
     chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
     xi = system.embed(weights, chosen, 2)
-    found = spikes.slopes(weights, xi, chosen.target)[0]
+    values, found = (part[0] for part in spikes.margins(weights, xi, chosen.target))
     s = system.norm(xi, 1)[0]
 
     def margin(s):
@@ -107,6 +107,7 @@ def test_slopes_are_those_of_the_margin():
         step = torch.zeros_like(s)
         step[:, axis] = 1e-6
         by_axis.append((margin(s + step) - margin(s - step)) / 2e-6)
+    torch.testing.assert_close(values, margin(s))
     torch.testing.assert_close(found, torch.stack(by_axis).norm(dim=0), rtol=1e-5, atol=1e-7)
 
 
@@ -135,12 +136,15 @@ def test_a_steep_mlp_amplifies(monkeypatch):
     steeper = (20 * 1.0833 - 0.0833) / abs(1.0833 - 20 * 0.0833)
     assert found["mlp_gain"][0] == pytest.approx(steeper, rel=0.01)
     assert found["norm_gain"][0] == pytest.approx(1)
+    assert found["boundary_distance"][0] < 0.5  # the boundary is nearer where the margin is steep
 
 
 def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
     found = planted_gains(monkeypatch, small=0.01)
     assert found["norm_gain"][0] == pytest.approx(100)
     assert found["mlp_gain"][0] == pytest.approx(1, rel=1e-3)
+    # Of the others' margin, one half comes from xi itself, without the MLP.
+    assert found["boundary_distance"][0] == pytest.approx(0.5, rel=0.05)
 
 
 def test_table_of_a_planted_spike(tmp_path, monkeypatch):

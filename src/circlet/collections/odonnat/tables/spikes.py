@@ -17,7 +17,10 @@ amplifier
     change of xi by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the slope of the
     margin of the right class with respect to norm(xi), through the MLP, also relative to the
     median. The larger gain decides: ``normalisation`` or ``feed_forward``.
-norm_gain_quiet, mlp_gain_quiet
+boundary_distance
+    distance of norm(xi) from the decision boundary to first order, margin / slope, of the carriers,
+    also relative to the median.
+norm_gain_quiet, mlp_gain_quiet, boundary_distance_quiet
     the same for a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
     rises lie where the classifier is steep even in quiet times; the ratio of the two gains is what
     the spike adds.
@@ -63,8 +66,10 @@ COLUMNS = [
     column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
     column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
     column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
+    column("boundary_distance", pa.float64(), "their margin / slope, by the median sequence's"),
     column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
     column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
+    column("boundary_distance_quiet", pa.float64(), "boundary_distance of that pair"),
     column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),
     column("sharpness_earlier", pa.float64(), "the same ten logged steps earlier"),
     column("sharpness_quiet", pa.float64(), "another ten earlier; null: a spike lies between"),
@@ -134,13 +139,16 @@ def hybrids(
 
 
 @torch.enable_grad()
-def slopes(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> Tensor:
-    """Return the slope of the right class's margin in norm(xi) via the MLP, (runs, sequences)."""
+def margins(weights: dict[str, Tensor], xi: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the margin of the right class, and its slope in norm(xi) via the MLP.
+
+    Both: (runs, sequences).
+    """
     s = system.norm(xi, 1)[0].detach().requires_grad_()
     logits = weights["embedding"] @ (xi + system.mlp(weights, s))
     margin = logits.gather(1, target) - logits.scatter(1, target, -torch.inf).amax(1, keepdim=True)
     (by_s,) = torch.autograd.grad(margin.sum(), s)
-    return by_s.norm(dim=1)
+    return margin.detach()[:, 0], by_s.norm(dim=1)
 
 
 def gains(
@@ -156,13 +164,22 @@ def gains(
     order = rise.argsort(1, descending=True)
     summed = rise.gather(1, order).cumsum(1)
     needed = (summed < summed[:, -1:] / 2).sum(1) + 1
-    norm, slope = 1 / xi.norm(dim=1), slopes(before, xi, target)
-    relative_gains: dict[str, list[float]] = {"norm_gain": [], "mlp_gain": []}
-    for run, n in enumerate(needed.tolist()):
-        carriers = order[run, :n]
-        for name, values in (("norm_gain", norm[run]), ("mlp_gain", slope[run])):
-            relative_gains[name].append((values[carriers].median() / values.median()).item())
-    return {name: np.array(values) for name, values in relative_gains.items()}
+    margin, slope = margins(before, xi, target)
+    measures = {
+        "norm_gain": 1 / xi.norm(dim=1),
+        "mlp_gain": slope,
+        "boundary_distance": margin.abs() / slope,
+    }
+    carriers = [order[run, :n] for run, n in enumerate(needed.tolist())]
+    return {
+        name: np.array(
+            [
+                (one[few].median() / one.median()).item()
+                for one, few in zip(values, carriers, strict=True)
+            ]
+        )
+        for name, values in measures.items()
+    }
 
 
 def cause(representation: float, mlp: float) -> str:
@@ -208,7 +225,7 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     if len(quiet):
         earlier, quiet_sequences = at("earlier", quiet), trained_on(quiet)
         quiet_gains = gains(earlier, at("quiet", quiet), quiet_sequences, p)
-        columns = {f"{name}_quiet": quiet_gains[name] for name in ("norm_gain", "mlp_gain")}
+        columns = {f"{name}_quiet": values for name, values in quiet_gains.items()}
         columns["sharpness_earlier"] = sharpness.largest(earlier, quiet_sequences, p)
         measured = measured.join(pd.DataFrame(columns, index=quiet.index))
     quiet = quiet[quiet["earliest"].isin(logged)]
