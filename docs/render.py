@@ -68,7 +68,6 @@ PICTURES = {
     "network_forces": "findings",
     "relations": "findings",
     "seed_overlap": "findings",
-    "circle_growth": "findings",
     "progress_measures": "findings",
     "circles_heat": "phase",
     "circle_or_grid_heat": "phase",

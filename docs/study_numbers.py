@@ -8,6 +8,8 @@ import pandas as pd
 
 from circlet.analysis import stats
 from circlet.collections.ding import ode
+from circlet.collections.findings import survivor_sets
+from circlet.collections.musat.tables import musat_claims
 from circlet.collections.odonnat import spike_effects
 from circlet.pages.story import number
 from circlet.storage import parquet
@@ -82,6 +84,23 @@ def at_step(study: str, name: str, experiment: str, column: str, step: int) -> s
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 
+def output_layer(what: str) -> str:
+    """Return how many times larger a magnitude of Mușat's output layer is without weight decay."""
+    magnitudes = table("grids_and_circles", "weight_magnitudes").query("experiment == 'decay_scan'")
+    return number(musat_claims.shrinkage(magnitudes, what, "output").value)
+
+
+def sums_in_long_runs() -> dict[str, float]:
+    """Return runs of 30 000 steps at p = 59, their sums among survivors, and those by chance."""
+    rows = table("full_length", "survival").query("experiment == 'initial_gradients'")
+    sets = survivor_sets.wide(rows, "survived").to_numpy(bool)
+    sums = survivor_sets.relations(59)["sum"]
+    observed, expected = (
+        f(sets, sums).sum() for f in (survivor_sets.count, survivor_sets.expected)
+    )
+    return {"runs": len(sets), "observed": observed, "expected": expected}
+
+
 def main_setting(study: str, name: str) -> pd.DataFrame:
     """Return the rows of a table about Odonnat et al.'s main setting."""
     rows = table(study, name)
@@ -99,6 +118,13 @@ def rises(study: str, only_unbegun: bool = False) -> str:
     spikes = main_setting(study, "spikes").dropna(subset=["sharpness_earlier", "sharpness"])
     spikes = spikes[spike_effects.unbegun(spikes)] if only_unbegun else spikes
     return f"{(spikes['sharpness'] > spikes['sharpness_earlier']).sum()} of {len(spikes)}"
+
+
+def moved_by_distractors(study: str) -> str:
+    """Return in how many solving networks distractors make over a tenth of the variance of xi."""
+    heads = main_setting(study, "heads")
+    shares = heads.loc[heads["success"].astype(bool), "rho_suffix"]
+    return f"{(shares > 0.1).sum()} of {len(shares)}"
 
 
 def small_norms(study: str, least: float) -> str:

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from circlet import job_server, notify, terminal
+from circlet import job_server, terminal
 from circlet.config import reading
 from circlet.errors import CircletError, ConfigError
 from circlet.job_requests import Requests
@@ -44,13 +44,13 @@ def start() -> None:
 
 
 def finish() -> None:
-    """Print the path of the report, and notify, when all is made."""
+    """Print the path of the report when all is made."""
     for use in USES.values():
         use.finish()
 
 
 def explain() -> None:
-    """Print what has failed and what to do, and notify."""
+    """Print what has failed and what to do."""
     for use in USES.values():
         use.explain()
 
@@ -223,16 +223,15 @@ class Pipeline:
         self.is_at_work = True
 
     def finish(self) -> None:
-        """Print the path of the report, and notify."""
+        """Print the path of the report."""
         self._end_display()
         kept.remove(self.study)
         report = self.study.results / "report.html"
         if not self.modules and report in self.wanted:
             print(f"report: {self._address(report)}", file=sys.stderr)
-        notify.run(self.study, self.name, "success", "")
 
     def explain(self) -> None:
-        """Print what has failed and what to do, and notify."""
+        """Print what has failed and what to do."""
         self._end_display()
         kept.restore_all(self.study)
         whose = f"\n{self.name}:" if self.modules else ""
@@ -242,9 +241,7 @@ class Pipeline:
         partial = f"{terminal.python()} -m circlet partial {shlex.join(map(str, which))}"
         if self.workflow.overwrite_workdir:
             partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
-        text = terminal.failures(self.study, partial)
-        print(whose + text, file=sys.stderr)
-        notify.run(self.study, self.name, "failure", text)
+        print(whose + terminal.failures(self.study, partial), file=sys.stderr)
 
     def _address(self, path: Path) -> str:
         """Return where a file or folder of the results lies."""

@@ -26,8 +26,8 @@ NO_DIFFERENCE = Estimate(0.0, -0.3, 0.3, 8)
         ("ding_no_decay_all_survive", NO_DIFFERENCE, None),
         ("ding_dead_revive", Estimate(0.0, 0.0, 0.01, 50), None),  # no circle ever revives
         ("ding_dead_revive", Estimate(1.0, 0.99, 1.0, 50), None),  # one revives in every run
-        ("ding_first_survives", stats.count(90, 100), None),
-        ("ding_first_survives", stats.count(4, 4), None),  # four draws only
+        ("ding_first_survives", stats.share(90, 100), None),
+        ("ding_first_survives", stats.share(4, 4), None),  # four draws only
         ("ding_quadratic_is_unstable", stats.share(4, 4), None),
         ("ding_lasso_fit", Estimate(0.22, 0.2, 0.24, 10), None),  # an R² of 0.78, compared with 1
         ("ding_signal_correlation_50", Estimate(-0.85, -0.9, -0.8, 10), None),

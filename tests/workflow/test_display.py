@@ -13,7 +13,6 @@ from conftest import PATIENCE, ROOT, config
 
 from circlet.study import cost, planning, priorities, targets
 
-COMMAND = 'echo "$CIRCLET_STATUS $CIRCLET_RESULTS $(tail -n 1)" >> told'
 
 
 def study_of(project, **changes):
@@ -64,7 +63,7 @@ def plain(said):
 
 
 def test_on_a_terminal_it_is_displayed(empty_project):
-    study_of(empty_project, notify=COMMAND)
+    study_of(empty_project)
     stale = empty_project.folder / "results/mine/report.html"
     stale.parent.mkdir(parents=True)
     stale.touch()
@@ -73,18 +72,15 @@ def test_on_a_terminal_it_is_displayed(empty_project):
     assert "Job stats" not in said and "Finished job" not in said and "of 5 steps" not in said
     assert "100 %, done" in plain(said) and "4 of 4 runs, 1 of 1 tables" in plain(said)
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
-    told = empty_project.folder / "told"
-    assert told.read_text() == "success results/mine \n"
-    # Nothing to do: no display, and no notification.
+    # Nothing to do: no display.
     said, status = OnTerminal(empty_project, "table_runs").ends()
     assert status == 0 and "Nothing to be done" in said and "of 4 runs" not in said
-    assert told.read_text().count("\n") == 1
 
 
 @pytest.mark.slow
 def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     long = config("results/mine", system="particles", steps=10**7)["experiments"]
-    study_of(empty_project, notify=COMMAND, experiments=long)
+    study_of(empty_project, experiments=long)
     session = OnTerminal(empty_project, "logs")
     session.reads(until=b"of 2 runs")
     session.reads(until=b" %  e/")  # training has begun
@@ -94,11 +90,10 @@ def test_control_c_leaves_the_terminal_as_it_was(empty_project):
     assert "Traceback" not in said and "Rerun the command" in said
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
     assert said.rindex("Rerun the command") > said.rindex("of 2 runs, 0 of")
-    assert (empty_project.folder / "told").read_text().startswith("failure results/mine ")
 
 
 def test_a_failure_is_told(empty_project):
-    study_of(empty_project, notify=f"{COMMAND}; exit 3")
+    study_of(empty_project)
     file, loop = "src/circlet/sweeps/tables/runs.py", "    for block in study.blocks:\n"
     empty_project.edit(file, loop, f"    raise ValueError('on purpose')\n{loop}")
     done = empty_project.snakemake("table_runs", config="config/mine.yaml", check=False)
@@ -106,22 +101,11 @@ def test_a_failure_is_told(empty_project):
     said = done.stdout + done.stderr  # lines, as it is not on a terminal
     assert "4 of 4 runs, 0 of 1 tables, figures and pages; 1 failed" in said
     assert "Job stats" not in said and "Finished job" not in said
-    assert "config/mine.yaml: notify: exit status 3" in said
     error = "a bug, please report it: ValueError: on purpose\n"
     assert f"\nfailed: table runs: {error}" in done.stderr, done.stderr
     # The error comes before its traceback, and the command with its config is not shown.
     assert done.stderr.index(f"\nerror: {error}") < done.stderr.index("Traceback")
     assert '"experiments"' not in said
-    assert (empty_project.folder / "told").read_text().startswith("failure results/mine Tables")
-
-
-def test_no_result_depends_on_the_command(tmp_path):
-    own = config(tmp_path / "results")
-    keys = [
-        [target.key for target in targets.ordered(planning.plan(own | {"notify": command}))]
-        for command in (None, "true")
-    ]
-    assert keys[0] == keys[1]
 
 
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():

@@ -123,15 +123,6 @@ class Config(Keys, frozen=True, kw_only=True):
             "become outcomes."
         ),
     ] = []
-    notify: Annotated[
-        Annotated[str, Meta(min_length=1)] | None,
-        Meta(
-            description="A shell command that runs when Snakemake has finished or failed; it is "
-            "stopped after a minute. If there was nothing to do, it does not run. "
-            "`$CIRCLET_STATUS` is `success` or `failure`, and `$CIRCLET_RESULTS` is the "
-            "folder of results. The standard input of the command lists the failures."
-        ),
-    ] = None
     checkpoints: Annotated[
         Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$(?!\n)", max_length=1000)] | None,
         Meta(

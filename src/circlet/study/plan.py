@@ -43,7 +43,6 @@ class Study:
     whole: "Study | None" = None  # of a partial study, the whole one
     left_out: tuple[str, ...] = ()  # names of the tables and figures that could not be made
     keys: Mapping[str, str] = field(default_factory=dict)  # of tables, by name; readers check them
-    notify: str | None = None  # the command to run at its end
     checkpoints: str | None = None  # the address where jobs also keep their checkpoints
     is_checked: bool = False  # whether a plan has checked it
     root: Path | None = None  # where this machine has the results, if in another folder

@@ -92,8 +92,8 @@ def _study(config: Config, is_checked: bool) -> Study:
             if experiment.system not in systems:
                 message = unknown("system", experiment.system, sorted(systems))
                 raise ConfigError(f"{where}.system: {message}")
-    notify, checkpoints = config.notify, config.checkpoints  # no result depends on them
-    bare = structs.replace(config, collections=[], notify=None, checkpoints=None)
+    checkpoints = config.checkpoints  # no result depends on it
+    bare = structs.replace(config, collections=[], checkpoints=None)
     config = resolved(bare, systems)
     if not is_checked:
         for where, experiment in config.located:
@@ -102,7 +102,6 @@ def _study(config: Config, is_checked: bool) -> Study:
         config,
         collections,
         Path(config.results),
-        notify=notify,
         checkpoints=checkpoints,
         is_checked=is_checked,
     )

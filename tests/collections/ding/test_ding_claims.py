@@ -176,7 +176,7 @@ def test_draws_are_counted_once_and_ratio_one_has_no_first():
         }
     )  # fmt: skip
     first = claims.always_first(frame)
-    assert (first.value, first.n) == (1, 2)
+    assert (first.value, first.n) == (0.5, 2)
     some = claims.revived(frame)
     assert (some.value, some.n) == (pytest.approx(1 / 6), 2)  # none in three runs of one draw
     one = frame.assign(network_seed=0)
@@ -284,15 +284,16 @@ def test_spikes_rise_and_fall_by_a_factor(loss, n):
     assert ablated_starts.spikes(np.array(loss)) == n
 
 
-def test_spikes_are_counted_by_run_and_averaged_by_seed():
-    curves = {("a", 0): [4, 1, 3, 1], ("b", 0): [4, 1, 1, 1], ("c", 1): [4, 1, 3, 1]}
+def test_runs_that_spike_in_cycles_or_end_low():
+    cycles = [4, 1] * 4  # three spikes that have decayed
+    curves = {"a": cycles, "b": [*cycles[:-1], 0.1, 2e-7], "c": cycles[:-1], "d": [4, 1, 1e-7, 1]}
     frame = pd.DataFrame(
-        [(run, seed, step, loss) for (run, seed), curve in curves.items()
-         for step, loss in enumerate(curve)],
-        columns=["run_id", "seed", "step", "test_loss"],
+        [(run, step, loss) for run, curve in curves.items() for step, loss in enumerate(curve)],
+        columns=["run_id", "step", "test_loss"],
     ).iloc[::-1]  # fmt: skip
-    found = ablated_starts.mean_spikes(frame)
-    assert (found.value, found.n) == (0.75, 2)
+    found = ablated_starts.in_cycles(frame)
+    assert (found.value, found.n) == (0.5, 4)
+    assert ablated_starts.ends_low(frame).value == 0.25
 
 
 def test_runs_that_never_reach_the_loss_count_with_their_last_step():

@@ -99,20 +99,6 @@ def test_strengths_are_compared_as_factors():
     assert math.isnan(findings_claims.strength_of_circles(unknown).low)
 
 
-def test_names_are_judged_where_they_matter_most():
-    rows = pd.DataFrame(
-        {"gain": [0.01, 0.09, -0.2], "chance": [-0.01, 0.0, -0.2],
-         "chance_high": [0.0, 0.01, -0.1], "n_runs": 60}
-    )  # fmt: skip
-    found = findings_claims.largest_by_name(rows)
-    # The third gains nothing, but its relabelled gains spread widely.
-    assert found == pytest.approx(Estimate(0.0, -0.1, 0.1, 60))
-    assert judged("names_add_little", found) == verdicts.UNDECIDED
-    found = findings_claims.largest_by_name(rows[:2])
-    assert found == pytest.approx(Estimate(0.09, 0.08, 0.10, 60))
-    assert judged("names_add_little", found) == verdicts.DEVIATES
-
-
 @pytest.mark.parametrize(
     ("gain", "half", "verdict"),
     [

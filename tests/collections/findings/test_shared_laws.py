@@ -5,7 +5,7 @@ import pytest
 from conftest import ROOT
 
 from circlet.collections.findings import shared_laws
-from circlet.collections.findings.tables import shared_law_pairs, shared_law_rollouts
+from circlet.collections.findings.tables import shared_law_rollouts
 from circlet.collections.findings.tables import shared_laws as laws_table
 from circlet.storage import parquet
 
@@ -120,38 +120,6 @@ def test_mean_field_laws_keep_the_order_of_signals():
     counts = np.full(len(x), 4)
     start, end = (shared_law_rollouts.strongest(x[:, step], counts) for step in (0, -1))
     assert (start == end).all() and (start.sum(1) == 4).all()
-
-
-def gained(runs):
-    parts = [shared_laws.inside(x, WINDOW) for x in runs]
-    return shared_law_pairs.gains(parts, len(runs) // 2, list(shared_laws.TERMS))
-
-
-def around_zero(terms):
-    """Return a change that follows one pair term, with the same total for all frequencies."""
-    return lambda s: (found := terms(s[None])[0, :, 0]) - found.mean()
-
-
-@pytest.mark.parametrize(
-    ("change", "name", "other"),
-    [(around_zero(shared_law_pairs.doubles), "doubles", "sums"),
-     (around_zero(shared_law_pairs.triples), "sums", "doubles")],
-)  # fmt: skip
-def test_planted_pairs_are_found_and_renamed_ones_are_not(change, name, other):
-    runs = planted(lambda s, v: 0.01 * change(s) - 0.02 * s, runs=16, noise=0.005)
-    stream = np.random.default_rng(0)
-    found = gained(runs)
-    renamed = gained([x[:, stream.permutation(N)] for x in runs])
-    assert found[name] > 0.5 > 0.1 > found[other]
-    assert max(renamed.values()) < 0.1
-
-
-def test_triples_sum_over_pairs_that_add_up():
-    s = np.random.default_rng(0).uniform(1, 9, (1, N))
-    full = np.concatenate([[0], s[0], s[0, ::-1]])
-    k = 4
-    direct = sum(full[a] * full[(k - a) % P] for a in range(P))
-    assert shared_law_pairs.triples(s)[0, k - 1, 0] == pytest.approx(direct / s.mean())
 
 
 def test_gains_in_the_frozen_rollouts_are_differences_of_the_same_runs():

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from conftest import experiment, table_of
 
-from circlet.analysis.stats import Estimate
 from circlet.collections.findings import survivor_sets
-from circlet.collections.findings.tables import circle_growth, relations, seed_overlap
+from circlet.collections.findings.tables import relations, seed_overlap
 from circlet.storage import parquet
 from circlet.study import planning
 
@@ -120,39 +119,3 @@ def test_the_seed_that_decides_is_found(monkeypatch):
     assert gain["network"].gain == pytest.approx(0) == gain["network+data"].gain
     # Six embeddings, five networks and five train sets: n is five, not a number of pairs.
     assert {row.gain_n for row in gain.values()} == {5}
-
-
-def test_growth_is_told_from_none(monkeypatch):
-    stream = np.random.default_rng(0)
-    p = np.repeat([13, 23, 31, 43, 59, 79, 101], 10)
-    study = study_of("circle_growth", sweep={"p": [13, 23]})
-    for values, best in ((1 + np.log(p), "logarithmic"), (0.05 * p, "linear")):
-        rows = pd.DataFrame({"p": p, "n_circles": values + 0.1 * stream.normal(size=len(p)),
-                             "seed": np.tile(np.arange(10), 7), "d": 101})  # fmt: skip
-        monkeypatch.setattr(parquet, "read_table", lambda *_, rows=rows: rows)
-        found = table_of(circle_growth, study).set_index("model")
-        assert found["error_left_out"].idxmin() == best
-        assert found.loc[best, "slope_low"] > 0
-        assert found.loc[best, "correlation_low"] > 0.9
-        too_large = pd.DataFrame({"p": 103, "n_circles": 100.0, "seed": np.arange(10), "d": 101})
-        rows = pd.concat([rows, too_large])
-        monkeypatch.setattr(parquet, "read_table", lambda *_, rows=rows: rows)
-        assert table_of(circle_growth, study).set_index("model").equals(found)
-    # The last values are proportional to p: per unit of ln p they rise faster and faster.
-    assert found.loc["linear", "slope_ratio_low"] < 1 < found.loc["linear", "slope_ratio_high"]
-    assert found.loc["logarithmic", "slope_ratio_low"] > 1.25
-    assert np.isnan(found.loc["constant", "slope_ratio"])
-
-
-def test_an_intercept_is_no_faster_growth_than_ln_p():
-    """Growth from nearly no circles at p = 13 is still a line in ln p."""
-    p = np.repeat([13, 23, 31, 43, 59, 79, 101], 5)
-    seeds = np.tile(np.arange(5), 7)
-    counts = pd.DataFrame({"n_circles": 3 * np.log(p / 12) + 0.01 * seeds * np.log(p),
-                           "seed": seeds})  # fmt: skip
-    found = circle_growth.slope_ratio(np.log(p), counts)
-    assert found.value == pytest.approx(1)
-    assert found.n == 5
-    falling = circle_growth.slope_ratio(-np.log(p), counts)
-    assert np.isnan(falling.value)
-    assert circle_growth.slope_ratio(np.log(p), counts.assign(seed=0)) == Estimate(n=1)

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { rollout, survivors } from "circlet/findings/law";
 import * as network from "circlet/musat/network";
 import * as particles from "circlet/musat/particles";
 import { imperfect, normRatio } from "circlet/musat/shape";
@@ -39,19 +38,6 @@ test("pair sums nearest to one of another class are imperfect", () => {
   const pairs = particles.pairsOf(2); // classes 0, 1, 0
   assert.deepEqual(imperfect([0, 0, 1, 0], pairs), [true, true, true]);
   assert.deepEqual(imperfect([0, 0, 0, 0], { ...pairs, target: [0, 0, 0] }), [false, false, false]);
-});
-
-test("a law is followed from window to window", () => {
-  const windows = [
-    { first: 0, last: 2, coefficients: { s: 1 } },
-    { first: 2, last: 3, coefficients: { m: 1, 1: -1 } },
-  ];
-  const path = rollout(windows, [1, 3], 1).map((s) => [...s]);
-  assert.deepEqual(path, [[1, 3], [2, 6], [5, 9]]); // prettier-ignore
-  const ratios = { "r=1": 2, "r=2": 10, 1: 0.5 }; // of p = 5: 1 / 2 = 3 = -2
-  const [, next] = rollout([{ first: 0, last: 1, coefficients: ratios }], [1, 3], 0);
-  assert.deepEqual([...next], [1 + 2 + 30 + 0.5, 3 + 6 + 10 + 0.5]);
-  assert.deepEqual(survivors([9, 8, 2, 0]), [1]);
 });
 
 test("example sequences have all sums, and no prefix twice", () => {

@@ -30,11 +30,17 @@ def spikes(loss: np.ndarray) -> int:
     return count - (count > 0 and not is_falling)  # the last spike has not decayed yet
 
 
-def mean_spikes(losses: pd.DataFrame) -> Estimate:
-    """Return the number of spikes of the test loss: mean over each seed's runs, then over seeds."""
-    by_run = losses.sort_values("step").groupby(["seed", "run_id"])["test_loss"]
+def in_cycles(losses: pd.DataFrame) -> Estimate:
+    """Return the share of runs whose test loss has at least three spikes."""
+    by_run = losses.sort_values("step").groupby("run_id")["test_loss"]
     counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
-    return stats.mean_count(counts.groupby("seed").mean())
+    return stats.share(*stats.counted(counts >= 3))
+
+
+def ends_low(losses: pd.DataFrame) -> Estimate:
+    """Return the share of runs whose last test loss is below `LEVEL`."""
+    last = losses.sort_values("step").groupby("run_id")["test_loss"].last()
+    return stats.share(*stats.counted(last < LEVEL))
 
 
 def sooner(losses: pd.DataFrame, level: float = LEVEL) -> Estimate:

@@ -305,12 +305,12 @@ def survivors(signals: Array) -> Array:
         return signals > spectrum.survival_threshold(total, 2 * signals.shape[-1] + 1)
 
 
-def halves(study: Study, role: str) -> Iterator[tuple[Point, list[Array], list[Array]]]:
-    """Yield points of a role with enough runs and prime p, and both halves' signals (steps + 1, n).
+def halves(study: Study) -> Iterator[tuple[Point, list[Array], list[Array]]]:
+    """Yield points with enough runs and prime p, and both halves' signals (steps + 1, n).
 
     Laws are fitted to the first half and scored on the second: the runs of a point share nothing.
     """
-    for point in study.experiment(study.reproduce[role]) if role in study.reproduce else ():
+    for point in study.experiment(study.reproduce["shared_law"]):
         steps = range(min(STEPS, point.steps) + 1)
         logs = [log_frames.finished(block, "signals", steps) for block in point.blocks]
         runs = []

@@ -82,7 +82,6 @@ SYSTEM = SystemSpec(
         "signals",
         "losses",
         "ode",
-        "shared_law",
     ),
     coloured_signals="survivors",
 )

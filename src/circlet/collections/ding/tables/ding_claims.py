@@ -118,13 +118,13 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
 
 
 def always_first(survival: pd.DataFrame) -> Estimate:
-    """Number of draws of two frequencies in which the stronger survives at every ratio.
+    """Share of draws of two frequencies in which the stronger survives at every ratio.
 
     The same two are drawn at each ratio. At a ratio of 1 neither is stronger.
     """
     runs = outcomes(survival)
     draws = runs[runs["ratio"] < 1].groupby(fewest(runs))["first"]
-    return stats.count(*stats.counted(draws.all().to_numpy()))
+    return stats.share(*stats.counted(draws.all().to_numpy()))
 
 
 def revived(survival: pd.DataFrame) -> Estimate:
@@ -289,9 +289,11 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
           ("two_strongest_suffice", "ablated_starts", 2),
           ("one_random_revives", "random_starts", 1), ("two_random_revive", "random_starts", 2))),
     ("two_strongest_are_sooner", "ablated_starts", "losses", ablated_starts.sooner),
-    *((claim, role, "losses", lambda t, n=n: ablated_starts.mean_spikes(ablated_starts.kept(t, n)))
+    *((claim, role, "losses", lambda t, n=n: ablated_starts.in_cycles(ablated_starts.kept(t, n)))
       for claim, role, n in (("one_start_spikes", "ablated_starts", 1),
           ("one_random_spikes", "random_starts", 1), ("two_random_spike", "random_starts", 2))),
+    ("two_random_fail", "random_starts", "losses",
+     lambda t: ablated_starts.ends_low(ablated_starts.kept(t, 2))),
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),

@@ -22,7 +22,6 @@ OPTIONAL_ROLES = ("shared_law", "network_forces", "precision", "survey")
 TABLES = ()
 OPTIONAL_TABLES = (
     "shared_laws",
-    "shared_law_pairs",
     "shared_law_rollouts",
     "force_summary",
     "force_coefficients",
@@ -53,19 +52,6 @@ def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estima
     """Subtract an estimate in the row ``less`` from that in the row ``more``; n is the smaller."""
     a, b = (_of(frame, name, **{by: kind}) for kind in (more, less))
     return contrasts.difference(a, b)._replace(n=min(a.n, b.n))
-
-
-def largest_by_name(pairs: pd.DataFrame) -> Estimate:
-    """Return the share of the mean field's residual that pair terms explain, beyond chance.
-
-    From the terms and the window with the largest upper bound. Chance is relabelled frequencies.
-    The half-width inverts the permutation test: it is the 97.5 % point of chance minus its mean.
-    """
-    half = pairs["chance_high"] - pairs["chance"]
-    gain = pairs["gain"] - pairs["chance"]
-    i = (gain + half).idxmax()
-    n = int(pairs["n_runs"].min())
-    return Estimate(float(gain[i]), float(gain[i] - half[i]), float(gain[i] + half[i]), n)
 
 
 def _quotient(a: Estimate, b: Estimate) -> Estimate:
@@ -140,7 +126,6 @@ _Effect = Callable[[pd.DataFrame], Estimate | None]
 # Identifier, role, table, values that select its rows of that role, effect (None: no such runs).
 _CLAIMS: list[tuple[str, str, str, Mapping[str, object], _Effect]] = [
     ("memory_adds_to_persistence", "shared_law", "shared_laws", {}, beyond_persistence),
-    ("names_add_little", "shared_law", "shared_law_pairs", {"memory": False}, largest_by_name),
     *((name, "shared_law", "shared_law_rollouts", {"step": step},
        partial(_of, name=column, law=law))
       for name, step, law, column in (

@@ -32,7 +32,7 @@ _EVERY = 10
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per start, every tenth step and frequency."""
-    for point, fitted, scored in shared_laws.halves(study, "shared_law"):
+    for point, fitted, scored in shared_laws.halves(study):
         x = scored[0]
         steps, n = len(x) - 1, x.shape[1]
         laws = [

@@ -17,7 +17,7 @@ from circlet.collections.findings.survivor_sets import jaccard
 from circlet.storage.schema import POINT, STEP, column, estimate
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("shared_law", "shared_law_elsewhere")
+ROLES = ("shared_law",)
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
@@ -40,30 +40,29 @@ def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def table(study: Study) -> Iterator[dict]:
     """A row per point, start and law."""
-    for role in study.reproduce:
-        for point, fitted, scored in shared_laws.halves(study, role):
-            x = np.stack(scored)
-            alive = shared_laws.survivors(x[:, -1])
-            steps = x.shape[1] - 1
-            laws = {
-                name: [(w, shared_laws.fit(name, fitted, w)) for w in shared_laws.windows(steps)]
-                for name in shared_laws.LAWS
-            }
-            for first in (s for s in _STARTS if s < steps):
-                ends = {name: shared_laws.rollout(law, x, first)[-1] for name, law in laws.items()}
-                chosen = {name: shared_laws.survivors(last) for name, last in ends.items()}
-                chosen["order"] = strongest(x[:, first], alive.sum(1))
-                indices = {name: jaccard(predicted, alive) for name, predicted in chosen.items()}
-                for name, index in indices.items():
-                    yield {
-                        **log_frames.keys(point, study),
-                        "point": point.name,
-                        "step": first,
-                        "law": name,
-                        **stats.bounded_mean(index, 0, 1).columns("jaccard"),
-                        **stats.bounded_mean(index - indices["three_numbers"], -1, 1)
-                        .columns("beyond_three"),
-                        **stats.bounded_mean(index - indices["order"], -1, 1)
-                        .columns("beyond_order"),
-                        "lost": int((~np.isfinite(ends[name])).any(1).sum()) if name in ends else 0,
-                    }  # fmt: skip
+    for point, fitted, scored in shared_laws.halves(study):
+        x = np.stack(scored)
+        alive = shared_laws.survivors(x[:, -1])
+        steps = x.shape[1] - 1
+        laws = {
+            name: [(w, shared_laws.fit(name, fitted, w)) for w in shared_laws.windows(steps)]
+            for name in shared_laws.LAWS
+        }
+        for first in (s for s in _STARTS if s < steps):
+            ends = {name: shared_laws.rollout(law, x, first)[-1] for name, law in laws.items()}
+            chosen = {name: shared_laws.survivors(last) for name, last in ends.items()}
+            chosen["order"] = strongest(x[:, first], alive.sum(1))
+            indices = {name: jaccard(predicted, alive) for name, predicted in chosen.items()}
+            for name, index in indices.items():
+                yield {
+                    **log_frames.keys(point, study),
+                    "point": point.name,
+                    "step": first,
+                    "law": name,
+                    **stats.bounded_mean(index, 0, 1).columns("jaccard"),
+                    **stats.bounded_mean(index - indices["three_numbers"], -1, 1)
+                    .columns("beyond_three"),
+                    **stats.bounded_mean(index - indices["order"], -1, 1)
+                    .columns("beyond_order"),
+                    "lost": int((~np.isfinite(ends[name])).any(1).sum()) if name in ends else 0,
+                }  # fmt: skip

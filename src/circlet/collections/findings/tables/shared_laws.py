@@ -13,7 +13,7 @@ from circlet.collections.findings import shared_laws
 from circlet.storage.schema import COUNTS, POINT, column, estimate
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("shared_law", "shared_law_elsewhere")
+ROLES = ("shared_law",)
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
@@ -53,26 +53,25 @@ def missed(
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per point, window and law; the last window spans all steps."""
-    for role in study.reproduce:
-        for point, fitted, scored in shared_laws.halves(study, role):
-            steps = len(fitted[0]) - 1
-            parts = shared_laws.windows(steps)
-            for window in [*parts, (0, steps)] if len(parts) > 1 else parts:
-                laws = {name: shared_laws.fit(name, fitted, window) for name in shared_laws.LAWS}
-                last, _ = missed(laws["persistence"], scored, window)
-                for name, law in laws.items():
-                    residuals, whole = missed(law, scored, window)
-                    yield {
-                        **log_frames.keys(point, study),
-                        "point": point.name,
-                        "first_step": window[0],
-                        "last_step": window[1],
-                        "law": name,
-                        "terms": list(law.form.terms),
-                        "n_coefficients": law.coefficients.size,
-                        **r2(residuals, whole).columns("r2"),
-                        **stats.ratio(last - residuals, last).columns("beyond_persistence"),
-                        "n_fitted": len(fitted),
-                        "n_runs": len(scored),
-                        "n_planned": point.count - len(fitted),
-                    }
+    for point, fitted, scored in shared_laws.halves(study):
+        steps = len(fitted[0]) - 1
+        parts = shared_laws.windows(steps)
+        for window in [*parts, (0, steps)] if len(parts) > 1 else parts:
+            laws = {name: shared_laws.fit(name, fitted, window) for name in shared_laws.LAWS}
+            last, _ = missed(laws["persistence"], scored, window)
+            for name, law in laws.items():
+                residuals, whole = missed(law, scored, window)
+                yield {
+                    **log_frames.keys(point, study),
+                    "point": point.name,
+                    "first_step": window[0],
+                    "last_step": window[1],
+                    "law": name,
+                    "terms": list(law.form.terms),
+                    "n_coefficients": law.coefficients.size,
+                    **r2(residuals, whole).columns("r2"),
+                    **stats.ratio(last - residuals, last).columns("beyond_persistence"),
+                    "n_fitted": len(fitted),
+                    "n_runs": len(scored),
+                    "n_planned": point.count - len(fitted),
+                }

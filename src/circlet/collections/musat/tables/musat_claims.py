@@ -74,12 +74,12 @@ def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
     return contrasts.ratio_of_means(least["imperfections"], most["imperfections"])
 
 
-def shrinkage(magnitudes: pd.DataFrame, what: str) -> Estimate:
-    """How many times larger a magnitude of the hidden layer is at weight decay 0 than at 1.
+def shrinkage(magnitudes: pd.DataFrame, what: str, layer: str = "hidden") -> Estimate:
+    """How many times larger a magnitude of a layer is at weight decay 0 than at 1.
 
     Geometric mean over runs of the same seed.
     """
-    runs = magnitudes[magnitudes["layer"] == "hidden"].set_index("seed")
+    runs = magnitudes[magnitudes["layer"] == layer].set_index("seed")
     least, most = (end[what] for end in _ends(runs, "weight_decay", _DECAYS))
     return stats.geometric_mean(least / most)  # NaN for seeds that are not at both ends
 

@@ -29,6 +29,7 @@ from circlet.study.seeds import Seeds
 OPTIONAL_ROLES = (
     "heads",
     "fresh_heads",
+    "spike_heads",
     "two_tokens",
     "batch_sizes",
     "learning_rates",
@@ -209,7 +210,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
      lambda t: spike_effects.per_run(t["spikes"], successes(t["heads"])["run_id"])),
     ("spikes_by_representation", "heads",
      lambda t: spike_effects.by_representation(t["spikes"])),
-    ("spikes_near_boundary", "heads",
+    ("spikes_near_boundary", "spike_heads",
      lambda t: spike_effects.over_runs(t["spikes"], "boundary_distance")),
     ("spikes_of_feed_forward", "heads", lambda t: spike_effects.over_runs(t["spikes"], "mlp_gain")),
     ("spikes_of_normalisation", "heads",
@@ -257,8 +258,8 @@ _NEEDS = {
 _WHOLE_RUNS = (
     "best_successes", "fits_100", "fits_200", "fits_300", "fits_500", "fits_700", "fit_epoch",
     "phase_order", "phase_gap", "two_phases", "spikes_per_run", "spikes_by_representation",
-    "spikes_near_boundary", "spikes_of_feed_forward", "spikes_of_normalisation",
-    "steepness_in_spikes", "norms_in_spikes", "sharpness_hardly_rises",
+    "spikes_of_feed_forward", "spikes_of_normalisation", "steepness_in_spikes", "norms_in_spikes",
+    "sharpness_hardly_rises",
 )  # fmt: skip
 
 
