@@ -107,9 +107,15 @@ def main_setting(study: str, name: str) -> pd.DataFrame:
     return rows[rows["run_id"].str.split("/").str[0].isin(["heads", "fresh_heads"])]
 
 
-def over_spikes(study: str, column: str) -> str:
-    """Return the geometric mean over spikes, then over runs, of the main setting."""
-    estimate = spike_effects.over_runs(main_setting(study, "spikes"), column)
+def over_spikes(study: str, column: str, experiment: str = "") -> str:
+    """Return the geometric mean over spikes, then over runs, of an experiment.
+
+    Default: the main setting.
+    """
+    spikes = table(study, "spikes")
+    chosen = spikes["run_id"].str.startswith(f"{experiment}/")
+    spikes = spikes[chosen] if experiment else main_setting(study, "spikes")
+    estimate = spike_effects.over_runs(spikes, column)
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 
 

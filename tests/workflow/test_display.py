@@ -14,7 +14,6 @@ from conftest import PATIENCE, ROOT, config
 from circlet.study import cost, planning, priorities, targets
 
 
-
 def study_of(project, **changes):
     """Write a small study, ``config/mine.yaml``; return its config."""
     own = config("results/mine", system="particles", seeds={"count": 4}) | changes

@@ -1,4 +1,4 @@
-"""Published studies: a study as a data set, with a card, Croissant metadata and an RO-Crate.
+"""Published studies: a study as a data set, with a card and Croissant metadata.
 
 The folder has the study's tables byte by byte, so `circlet.load` reads it as it reads results.
 """
@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from circlet.errors import ConfigError
-from circlet.publish import card, crate, croissant
+from circlet.publish import card, croissant
 from circlet.publish.data import CONFIG, Published
 from circlet.storage import files
 
@@ -18,14 +18,9 @@ SUMS = "sha256sums.txt"
 def texts(data: Published) -> dict[str, str]:
     """Return the files that are written beside the tables, by name."""
     texts = {CONFIG: data.config, card.NAME: card.text(data), croissant.NAME: croissant.text(data)}
-    sums = data.sums | {name: _sum(text) for name, text in texts.items()}
-    texts[crate.NAME] = crate.text(data, sums)
-    sums[crate.NAME] = _sum(texts[crate.NAME])
-    return texts | {SUMS: "".join(f"{sums[name][0]}  {name}\n" for name in sorted(sums))}
-
-
-def _sum(text: str) -> tuple[str, int]:
-    return hashlib.sha256(text.encode()).hexdigest(), len(text.encode())
+    sums = {name: digest for name, (digest, _) in data.sums.items()}
+    sums |= {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    return texts | {SUMS: "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))}
 
 
 def write(data: Published, to: Path) -> None:
