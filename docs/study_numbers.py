@@ -101,20 +101,20 @@ def sums_in_long_runs() -> dict[str, float]:
     return {"runs": len(sets), "observed": observed, "expected": expected}
 
 
-def main_setting(study: str, name: str) -> pd.DataFrame:
-    """Return the rows of a table about Odonnat et al.'s main setting."""
+MAIN_SETTING = ("heads", "fresh_heads")
+
+
+def main_setting(
+    study: str, name: str, experiments: tuple[str, ...] = MAIN_SETTING
+) -> pd.DataFrame:
+    """Return the rows of a table about experiments, by default Odonnat et al.'s main setting."""
     rows = table(study, name)
-    return rows[rows["run_id"].str.split("/").str[0].isin(["heads", "fresh_heads"])]
+    return rows[rows["run_id"].str.split("/").str[0].isin(experiments)]
 
 
-def over_spikes(study: str, column: str, experiment: str = "") -> str:
-    """Return the geometric mean over spikes, then over runs, of an experiment.
-
-    Default: the main setting.
-    """
-    spikes = table(study, "spikes")
-    chosen = spikes["run_id"].str.startswith(f"{experiment}/")
-    spikes = spikes[chosen] if experiment else main_setting(study, "spikes")
+def over_spikes(study: str, column: str, *experiments: str) -> str:
+    """Return the geometric mean over spikes, then over runs; default: of the main setting."""
+    spikes = main_setting(study, "spikes", experiments or MAIN_SETTING)
     estimate = spike_effects.over_runs(spikes, column)
     return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
 

@@ -235,11 +235,8 @@ PLANTED = {
     ("clustering_heads", "spikes"): [
         ("every spike counted twice", G, lambda t: pd.concat([t, t], ignore_index=True)),
         ("the two causes of spikes swapped", G, changed("cause", lambda c: c.replace(OTHER))),
-        (
-            "amplification in spikes exchanged with that in quiet steps",
-            G,
-            swapped("mlp_gain", "mlp_gain_quiet"),
-        ),
+        ("steepness in the place of the distance to the boundary", G,
+         swapped("boundary_distance", "mlp_gain")),
         ("a third of the spikes lost", M, kept(lambda t: some(t, 2 / 3))),
     ],
     ("clustering_heads", "interpolations"): [

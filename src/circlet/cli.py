@@ -215,7 +215,7 @@ def _add_compare(subparsers) -> None:
 def _add_publish(subparsers) -> None:
     text = (
         "write a study as a data set for the Hugging Face Hub or Zenodo: tables, a card, and "
-        "metadata as Croissant and RO-Crate"
+        "Croissant metadata"
     )
     parser = subparsers.add_parser("publish", help=text, description=text)
     parser.set_defaults(function=commands.publish, log=None)

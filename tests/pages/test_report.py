@@ -42,8 +42,10 @@ def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
 
 def test_what_has_nothing_to_draw_is_no_empty_picture(visit, report):
     page = visit(report)
-    assert page.locator("#circle_growth").count() == 0
-    missing = "How the number of circles grows with the modulus (fewer than four moduli)"
+    assert page.locator("#initialisations").count() == 0
+    missing = (
+        "Which initialisation fits table 1 (no initialisation has 100 runs at every weight decay)"
+    )
     assert missing in page.inner_text("main")
 
 

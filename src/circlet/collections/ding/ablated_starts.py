@@ -34,13 +34,13 @@ def in_cycles(losses: pd.DataFrame) -> Estimate:
     """Return the share of runs whose test loss has at least three spikes."""
     by_run = losses.sort_values("step").groupby("run_id")["test_loss"]
     counts = by_run.apply(lambda loss: spikes(loss.to_numpy()))
-    return stats.share(*stats.counted(counts >= 3))
+    return stats.share(*stats.counted(counts >= 3), method="exact")
 
 
 def ends_low(losses: pd.DataFrame) -> Estimate:
     """Return the share of runs whose last test loss is below `LEVEL`."""
     last = losses.sort_values("step").groupby("run_id")["test_loss"].last()
-    return stats.share(*stats.counted(last < LEVEL))
+    return stats.share(*stats.counted(last < LEVEL), method="exact")
 
 
 def sooner(losses: pd.DataFrame, level: float = LEVEL) -> Estimate:

@@ -85,14 +85,13 @@ export class Board {
     return this.shown.filter((panel) => this.isShown(panel));
   }
 
-  /** Take a scene; panels without data say why, or go. Whether any has some. */
+  /** Take a scene; panels without data say why. Whether any has some. */
   arrange(/** @type {Scene} */ scene) {
     this.scene = scene;
     for (const panel of this.shown) {
       const { id } = panel;
       const why = panel.missing(scene);
-      byId(id).hidden = why === null;
-      byId(`${id}-missing`).textContent = why ?? "";
+      byId(`${id}-missing`).textContent = why;
       byId(`${id}-note`).textContent = "";
       byId(`${id}-picture`).hidden = why !== "";
       for (const button of byId(id).querySelectorAll("button")) button.disabled = why !== "";

@@ -145,8 +145,8 @@ interface Panel {
   /** The array with whose logged steps it moves; without one it is a chart, over which a line moves. */
   source?: string;
   picture?: any;
-  /** Why it is empty, or ""; null if it has nothing to do with this run and is not to be there. */
-  missing(scene: Scene): string | null;
+  /** Why it is empty, or "". */
+  missing(scene: Scene): string;
   draw?(scene: Scene, step?: number, atRest?: boolean): void;
   table?(scene: Scene, step?: number): Table;
   note?(scene: Scene, step?: number): string;

@@ -18,8 +18,8 @@ amplifier
     margin of the right class with respect to norm(xi), through the MLP, also relative to the
     median. The larger gain decides: ``normalisation`` or ``feed_forward``.
 boundary_distance
-    distance of norm(xi) from the decision boundary to first order, margin / slope, of the carriers,
-    also relative to the median.
+    distance of norm(xi) from the network's decision boundary, to first order and through the MLP:
+    size of the margin / slope, of the carriers, also relative to the median.
 norm_gain_quiet, mlp_gain_quiet, boundary_distance_quiet
     the same for a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
     rises lie where the classifier is steep even in quiet times; the ratio of the two gains is what
@@ -66,7 +66,7 @@ COLUMNS = [
     column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
     column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
     column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
-    column("boundary_distance", pa.float64(), "their margin / slope, by the median sequence's"),
+    column("boundary_distance", pa.float64(), "their |margin| / slope, by the median sequence's"),
     column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
     column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
     column("boundary_distance_quiet", pa.float64(), "boundary_distance of that pair"),
