@@ -143,7 +143,7 @@ def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
     found = planted_gains(monkeypatch, small=0.01)
     assert found["norm_gain"][0] == pytest.approx(100)
     assert found["mlp_gain"][0] == pytest.approx(1, rel=1e-3)
-    # Of the others' margin, one half comes from xi itself, without the MLP.
+    # One half of the others' margin comes from xi itself, without the MLP.
     assert found["boundary_distance"][0] == pytest.approx(0.5, rel=0.05)
 
 
