@@ -4,9 +4,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from circlet.analysis import stats
+from circlet.analysis import association, stats
 from circlet.collections.ding import ode
 from circlet.collections.findings import survivor_sets
 from circlet.collections.musat.tables import musat_claims
@@ -90,15 +91,30 @@ def output_layer(what: str) -> str:
     return number(musat_claims.shrinkage(magnitudes, what, "output").value)
 
 
-def sums_in_long_runs() -> dict[str, float]:
-    """Return runs of 30 000 steps at p = 59, their sums among survivors, and those by chance."""
+def text(estimate: stats.Estimate) -> str:
+    """Return an estimate with its interval."""
+    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
+
+
+def sums_in_long_runs() -> str:
+    """Return sums among survivors divided by those by chance, after 30 000 steps at p = 59."""
     rows = table("full_length", "survival").query("experiment == 'initial_gradients'")
     sets = survivor_sets.wide(rows, "survived").to_numpy(bool)
     sums = survivor_sets.relations(59)["sum"]
+    # Runs that share an embedding are dependent.
+    embeddings = rows.groupby("run_id", sort=False)["embedding_seed"].first().to_numpy()
     observed, expected = (
-        f(sets, sums).sum() for f in (survivor_sets.count, survivor_sets.expected)
+        pd.Series(f(sets, sums)).groupby(embeddings).sum().to_numpy()
+        for f in (survivor_sets.count, survivor_sets.expected)
     )
-    return {"runs": len(sets), "observed": observed, "expected": expected}
+    return text(stats.ratio(observed, expected))
+
+
+def circles_per_ln_p() -> str:
+    """Return the slope of the number of circles in ln p after 30 000 steps, from p = 23 on."""
+    rows = table("full_length", "circle_counts").query("experiment == 'primes' and p >= 23")
+    x = np.log(rows["p"].astype(float))
+    return text(association.slope(x, rows["n_circles"], np.zeros(len(rows)), rows["seed"]))
 
 
 MAIN_SETTING = ("heads", "fresh_heads")
