@@ -37,7 +37,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(tmp_path):
     assert len(parquet.read_table(study, "survival")) == 0
     assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
     names = {plot.name for plot in plots.of(study)}
-    assert names <= set(drawn) and len(set(drawn) - names) == 21
+    assert names <= set(drawn) and len(set(drawn) - names) == 20
     card = parquet.read_table(study, "scorecard")
     assert set(card["verdict"]) == {"not_run"}
     assert (card["note"] != "").all()
