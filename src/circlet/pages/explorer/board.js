@@ -91,6 +91,7 @@ export class Board {
     for (const panel of this.shown) {
       const { id } = panel;
       const why = panel.missing(scene);
+      byId(id).hidden = false;
       byId(`${id}-missing`).textContent = why;
       byId(`${id}-note`).textContent = "";
       byId(`${id}-picture`).hidden = why !== "";
