@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import shorter_runs
 from scipy.stats import fisher_exact
-from study_numbers import DOCS, interval, table
+from study_numbers import DOCS, interval, shown, table
 
 from circlet import terminal
 from circlet.analysis import claims, stats
@@ -31,9 +31,7 @@ def _span(low: float, high: float) -> str:
 
 def value(study: str, name: str) -> str:
     """Return our value of a claim, with its interval."""
-    row = claim(study, name)
-    ends = interval(row["measured_low"], row["measured_high"])
-    return f"{number(row['measured'])} {ends}"
+    return shown(stats.Estimate.of_row(claim(study, name), "measured"))
 
 
 def counted(study: str, collection: str) -> str:

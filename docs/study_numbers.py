@@ -29,6 +29,11 @@ def interval(low: float, high: float) -> str:
     return f"[{number(low)}, {number(high)}]"
 
 
+def shown(estimate: stats.Estimate) -> str:
+    """Return an estimate with its interval."""
+    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
+
+
 def made(study: str) -> str:
     """Return a study's number of runs, core-hours, machines and commits, as text."""
     rows = table(study, "provenance")
@@ -73,16 +78,14 @@ def row(study: str, name: str, **where: Any) -> Any:
 
 def cell(study: str, name: str, column: str, **where: Any) -> str:
     """Return an estimate in the only row of a table with these values, with its interval."""
-    values = row(study, name, **where)
-    return f"{number(values[column])} {interval(values[f'{column}_low'], values[f'{column}_high'])}"
+    return shown(stats.Estimate.of_row(row(study, name, **where), column))
 
 
 def at_step(study: str, name: str, experiment: str, column: str, step: int) -> str:
     """Return the mean of a column over an experiment's runs at a step, with its interval."""
     rows = table(study, name)
     selected = (rows["experiment"] == experiment) & (rows["step"] == step)
-    estimate = stats.mean(rows.loc[selected, column])
-    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
+    return shown(stats.mean(rows.loc[selected, column]))
 
 
 def output_layer(what: str) -> str:
@@ -91,30 +94,25 @@ def output_layer(what: str) -> str:
     return number(musat_claims.shrinkage(magnitudes, what, "output").value)
 
 
-def text(estimate: stats.Estimate) -> str:
-    """Return an estimate with its interval."""
-    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
-
-
 def sums_in_long_runs() -> str:
     """Return sums among survivors divided by those by chance, after 30 000 steps at p = 59."""
     rows = table("full_length", "survival").query("experiment == 'initial_gradients'")
-    sets = survivor_sets.wide(rows, "survived").to_numpy(bool)
+    sets = survivor_sets.wide(rows, "survived")
     sums = survivor_sets.relations(59)["sum"]
     # Runs that share an embedding are dependent.
-    embeddings = rows.groupby("run_id", sort=False)["embedding_seed"].first().to_numpy()
+    embeddings = rows.groupby("run_id")["embedding_seed"].first()
     observed, expected = (
-        pd.Series(f(sets, sums)).groupby(embeddings).sum().to_numpy()
+        pd.Series(f(sets.to_numpy(bool), sums), sets.index).groupby(embeddings).sum().to_numpy()
         for f in (survivor_sets.count, survivor_sets.expected)
     )
-    return text(stats.ratio(observed, expected))
+    return shown(stats.ratio(observed, expected))
 
 
 def circles_per_ln_p() -> str:
     """Return the slope of the number of circles in ln p after 30 000 steps, from p = 23 on."""
     rows = table("full_length", "circle_counts").query("experiment == 'primes' and p >= 23")
     x = np.log(rows["p"].astype(float))
-    return text(association.slope(x, rows["n_circles"], np.zeros(len(rows)), rows["seed"]))
+    return shown(association.slope(x, rows["n_circles"], np.zeros(len(rows)), rows["seed"]))
 
 
 MAIN_SETTING = ("heads", "fresh_heads")
@@ -131,8 +129,7 @@ def main_setting(
 def over_spikes(study: str, column: str, *experiments: str) -> str:
     """Return the geometric mean over spikes, then over runs; default: of the main setting."""
     spikes = main_setting(study, "spikes", experiments or MAIN_SETTING)
-    estimate = spike_effects.over_runs(spikes, column)
-    return f"{number(estimate.value)} {interval(estimate.low, estimate.high)}"
+    return shown(spike_effects.over_runs(spikes, column))
 
 
 def rises(study: str, only_unbegun: bool = False) -> str:
