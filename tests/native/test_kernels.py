@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from conftest import config
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from circlet import native
@@ -103,6 +103,17 @@ class Both:
 def test_the_kernels_are_built_where_there_is_a_compiler():
     if any(map(shutil.which, ("c++", "g++", "clang++"))):
         assert native.missing() == ""
+
+
+@built
+@settings(deadline=None, derandomize=True)
+@given(st.integers(0, 2**200), st.integers(0, 2**32 - 3), st.integers(1, 3000))
+@example(0, 0, 1)
+@example(2**128 - 1, 2**32 - 3, 2)
+def test_orders_are_those_that_numpy_draws(seed, first, n):
+    seeds, epochs = Seeds(0, 0, 0, seed), range(first, first + 2)
+    expected = [seeds.stream("order", epoch).permutation(n) for epoch in epochs]
+    np.testing.assert_array_equal(native.orders(seeds.words("order"), epochs, n), expected)
 
 
 @built

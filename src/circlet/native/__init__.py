@@ -104,6 +104,7 @@ def library() -> Any:
         "metrics": [ADDRESS, ADDRESS, ADDRESS],
         "train": [ADDRESS, ADDRESS, ADDRESS, WHOLE, WHOLE, ADDRESS, ADDRESS, ADDRESS],
         "end": [ADDRESS],
+        "orders": [ADDRESS, WHOLE, WHOLE, WHOLE, WHOLE, ADDRESS],
         "size": [ADDRESS],
     }
     for name, arguments in pointers.items():
@@ -159,6 +160,16 @@ def path_of(kind: str) -> Path | None:
     edited = max(path.stat().st_mtime for path in SOURCES.iterdir()) - 60
     paths = (Path(__file__).with_name(f"_{kind}{end}") for end in EXTENSION_SUFFIXES)
     return next((p for p in paths if p.exists() and p.stat().st_mtime >= edited), None)
+
+
+def orders(seed: np.ndarray, epochs: range, n: int) -> np.ndarray:
+    """Return the orders of n examples in some epochs, (epochs, n) int32, as NumPy draws them.
+
+    ``seed`` (words,) uint32 is `circlet.study.seeds.Seeds.words` of the streams of the epochs.
+    """
+    drawn = np.empty((len(epochs), n), np.int32)
+    library().orders(seed.ctypes.data, len(seed), epochs.start, len(epochs), n, drawn.ctypes.data)
+    return drawn
 
 
 class Run:

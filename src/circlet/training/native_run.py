@@ -202,12 +202,15 @@ class Batches:
         if not self.per_epoch:
             return None
         epochs = range((first - 1) // self.per_epoch, (last - 1) // self.per_epoch + 1)
+        if not self.parameters["dropout"]:
+            n = self.parameters["n_train"]
+            orders = native.orders(self.seeds.words("order"), epochs, n)
+            return native.Epochs(first=epochs.start, orders=orders)
         self.drawn = {
             epoch: self.drawn.get(epoch) or self.own.epoch(self.parameters, self.seeds, epoch)
             for epoch in epochs
         }
-        orders, kept = zip(*self.drawn.values(), strict=True)
-        arrays = {"orders": np.stack(orders).astype(np.int32)}
-        if kept[0] is not None:
-            arrays["kept"] = np.stack(kept).astype(np.uint8)
-        return native.Epochs(first=epochs.start, **arrays)
+        orders, kept = map(np.stack, zip(*self.drawn.values(), strict=True))
+        return native.Epochs(
+            first=epochs.start, orders=orders.astype(np.int32), kept=kept.astype(np.uint8)
+        )

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "optimizers.hpp"
+#include "orders.hpp"
 #include "pair_network.hpp"
 #include "particles.hpp"
 #include "sparse_transformer.hpp"
@@ -146,4 +147,17 @@ void train(
 }
 
 void end(Run* run) { delete run; }
+
+// Writes the orders (epochs, n) of n examples in some epochs, given the words of the seed.
+void orders(
+    const uint32_t* seed, int64_t words, int64_t first, int64_t epochs, int64_t n, int32_t* out
+) {
+    std::vector<uint32_t> key(seed, seed + words);
+    key.push_back(0);
+    for (int64_t epoch = first; epoch < first + epochs; ++epoch, out += n) {
+        key.back() = uint32_t(epoch);
+        Generator draw(key);
+        shuffle(draw, int32_t(n), out);
+    }
+}
 }

@@ -34,7 +34,8 @@ template <class T> struct Layer {
 
     Layer(int64_t inputs, int64_t outputs, Activation activation, int64_t& begins)
         : inputs(inputs), outputs(outputs), activation(activation), weight(begins),
-          bias(begins + inputs * outputs), before(outputs * TILE), after(outputs * TILE) {
+          bias(begins + inputs * outputs), before(in_blocks(outputs, TILE)),
+          after(in_blocks(outputs, TILE)) {
         begins = bias + outputs;
     }
 
@@ -95,10 +96,13 @@ public:
         layers.emplace_back(width, s.hidden, act, begins);
         layers.emplace_back(s.hidden, s.p, NONE, begins);
         size = begins;
-        sums.resize(width * TILE), by_sums.resize(std::max(width, s.hidden) * TILE);
-        by_other.resize(by_sums.size());
-        for (auto* table : {&left, &right, &by_left, &by_right}) table->resize(width * numbers);
-        columns_of_embedding.resize(s.d * numbers), by_embedding.resize(s.d * numbers);
+        sums.resize(in_blocks(width, TILE));
+        for (auto* rows : {&by_sums, &by_other})
+            rows->resize(in_blocks(std::max(width, s.hidden), TILE));
+        for (auto* table : {&left, &right, &by_left, &by_right})
+            table->resize(in_blocks(width, numbers));
+        for (auto* table : {&columns_of_embedding, &by_embedding})
+            table->resize(in_blocks(s.d, numbers));
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
         if (is_counted) count();
@@ -149,7 +153,8 @@ private:
     int32_t a[TILE], b[TILE];
 
     void count() {
-        counts.resize(s.p * (padded<T>(s.sizes[0]) + padded<T>(s.sizes[1])));
+        int64_t all = padded<T>(s.sizes[0]) + padded<T>(s.sizes[1]);
+        counts.resize(s.p * all + in_blocks(0, TILE));
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i) {
             bool is_test = i >= s.sizes[0];
             int64_t begin = is_test ? s.sizes[0] : 0, t = (i - begin) % TILE;

@@ -78,30 +78,37 @@ void multiply(
     }
 }
 
-// ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. If a has fewer than ROWS
-// rows left, or b fewer than COLUMNS, the last one is multiplied in place of those beyond.
+// Numbers of a matrix whose rows are read in blocks, of at most 16: with those that fill the last.
+constexpr int64_t in_blocks(int64_t rows, int64_t columns) { return (rows + 15) * columns; }
+
+// ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. Where a or b has fewer left,
+// what stands beyond is multiplied, too, and left out.
 template <class T, int ROWS, int COLUMNS>
 inline void accumulate_block(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
 ) {
+    static_assert(ROWS <= 16 && COLUMNS <= 16, "in_blocks has as many rows");
     constexpr int64_t SUMS = padded<T>(ROWS * COLUMNS);
-    rows = std::min<int64_t>(rows, ROWS), columns = std::min<int64_t>(columns, COLUMNS);
-    const int64_t left_end = (rows - 1) * inner, right_end = (columns - 1) * inner;
     Real<T> total[SUMS] = {};
     for (int64_t k = 0; k < inner; k += WIDTH<T>) {
         Real<T> right[COLUMNS];
         UNROLLED for (int j = 0; j < COLUMNS; ++j)
-            right[j] = load(b + std::min(j * inner, right_end) + k);
+            right[j] = load(b + j * inner + k);
         UNROLLED for (int i = 0; i < ROWS; ++i) {
-            Real<T> left = load(a + std::min(i * inner, left_end) + k);
+            Real<T> left = load(a + i * inner + k);
             UNROLLED for (int j = 0; j < COLUMNS; ++j) total[i * COLUMNS + j] += left * right[j];
         }
     }
     T sum[SUMS];
     UNROLLED for (int64_t i = 0; i < SUMS; i += WIDTH<T>) store(sum + i, sums<T>(total + i));
-    for (int64_t i = 0; i < rows; ++i)
-        UNROLLED for (int j = 0; j < COLUMNS; ++j)
-            if (j < columns) c[i * row + j] += sum[i * COLUMNS + j];
+    if (rows >= ROWS && columns >= COLUMNS) {
+        UNROLLED for (int i = 0; i < ROWS; ++i)
+            for (int j = 0; j < COLUMNS; ++j) c[i * row + j] += sum[i * COLUMNS + j];
+        return;
+    }
+    for (int64_t i = 0; i < std::min<int64_t>(rows, ROWS); ++i)
+        for (int64_t j = 0; j < std::min<int64_t>(columns, COLUMNS); ++j)
+            c[i * row + j] += sum[i * COLUMNS + j];
 }
 
 // c += a b^T in blocks.
@@ -141,11 +148,11 @@ void accumulate(
 template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner, T* c) {
     for (int64_t first = 0; first < rows; first += WIDTH<T>) {
         const T* row = a + first * inner;
-        int64_t count = std::min<int64_t>(WIDTH<T>, rows - first), end = (count - 1) * inner;
+        int64_t count = std::min<int64_t>(WIDTH<T>, rows - first);
         Real<T> total[WIDTH<T>] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
             UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
-                total[i] += load(row + std::min(i * inner, end) + k);
+                total[i] += load(row + i * inner + k);
         T sum[WIDTH<T>];
         store(sum, sums<T>(total));
         for (int64_t i = 0; i < count; ++i) c[first + i] += sum[i];

@@ -29,7 +29,8 @@ extern "C" struct SparseTransformerSettings {
 template <class T> class SparseTransformer {
 public:
     explicit SparseTransformer(const SparseTransformerSettings& s)
-        : s(s), entries(s.p * s.length), slots(padded<T>(entries)) {
+        : s(s), entries(s.p * s.length), slots(padded<T>(entries)),
+          words((s.length + BYTES_OF_WORD - 1) / BYTES_OF_WORD) {
         int64_t end = 0;
         auto array = [&](int64_t numbers) { return std::exchange(end, end + numbers); };
         at.embedding = array(s.vocabulary * s.d), at.position = array(s.length * s.d);
@@ -37,15 +38,23 @@ public:
         at.hidden = array(s.hidden * s.d), at.output = array(s.d * s.hidden);
         if (s.has_bias) at.hidden_bias = array(s.hidden), at.output_bias = array(s.d);
         size = end;
-        for (auto* table : {&e, &z, &values, &by_values, &by_z}) table->resize(s.d * slots);
-        for (auto* table : {&scores, &by_scores, &divisors}) table->resize(slots);
-        for (auto* rows : {&xi, &normed, &r, &by_r, &by_m, &by_xi}) rows->resize(s.d * TILE);
-        for (auto* rows : {&h, &slopes, &by_h}) rows->resize(s.hidden * TILE);
-        alpha.resize(entries * TILE), by_alpha.resize(entries * TILE);
-        tokens.resize(s.length * TILE), logits.resize(s.vocabulary * TILE);
+        auto resize = [](Numbers<T>& to, int64_t rows, int64_t columns) {
+            to.resize(in_blocks(rows, columns));
+        };
+        for (auto* table : {&e, &z, &values, &by_values, &by_z}) resize(*table, s.d, slots);
+        for (auto* table : {&scores, &by_scores, &divisors}) resize(*table, 1, slots);
+        for (auto* rows : {&xi, &normed, &r, &by_r, &by_m, &by_xi}) resize(*rows, s.d, TILE);
+        for (auto* rows : {&h, &slopes, &by_h}) resize(*rows, s.hidden, TILE);
+        for (auto* rows : {&alpha, &by_alpha}) resize(*rows, entries, TILE);
+        resize(logits, s.vocabulary, TILE);
+        tokens.resize(words * BYTES_OF_WORD * TILE);
         attention.resize(s.length * WIDTH<T>);
+        sequences.resize((s.sizes[0] + s.sizes[1]) * words);
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i) {
             const uint8_t* sequence = s.tokens + i * s.length;
+            for (int64_t j = 0; j < s.length; ++j)
+                sequences[i * words + j / BYTES_OF_WORD] |=
+                    Integer(sequence[j]) << 8 * (j % BYTES_OF_WORD);
             classes.push_back(std::accumulate(sequence, sequence + s.k, Integer(0)) % s.p);
         }
     }
@@ -66,8 +75,8 @@ public:
             if (epochs.kept) kept = epochs.kept + epoch * s.d * n;
         }
         std::fill(out, out + size, T(0));
-        std::fill(by_values.begin(), by_values.end(), T(0));
-        std::fill(by_scores.begin(), by_scores.end(), T(0));
+        std::fill_n(by_values.begin(), s.d * slots, T(0));
+        std::fill_n(by_scores.begin(), slots, T(0));
         make_tables(weights);
         for (int64_t first = begin; first < end; first += TILE) {
             Tile tile = select(first, end, order);
@@ -93,9 +102,12 @@ private:
     static constexpr T EPS = T(1e-5);
     static constexpr int64_t FEW = 8;  // numbers for which comparing is faster than looking up
     using Integer = typename Vectors<T>::Integer;
+    static constexpr int64_t BYTES_OF_WORD = sizeof(Integer);  // each a token
 
     const SparseTransformerSettings s;
     const int64_t entries, slots;  // of the tables: (token, position), and with what fills a vector
+    const int64_t words;  // of a sequence
+    const T mean = T(1) / T(s.d);  // times a sum over features
     struct {
         int64_t embedding, position, query, value, hidden, output, hidden_bias, output_bias;
     } at;  // where arrays begin among the weights
@@ -107,7 +119,8 @@ private:
     T divisor[TILE];
     Integer target[TILE];
     Numbers<Integer> classes;  // of all sequences
-    Numbers<Integer> tokens;  // (length, columns)
+    Numbers<Integer> sequences;  // (sequences, words)
+    Numbers<Integer> tokens;  // of a tile, (length, columns)
 
     // norm of columns of x, (d, columns), and their divisors.
     void norm(const T* x, int64_t columns, T* to, T* divisor) {
@@ -117,23 +130,23 @@ private:
                 Real<T> v = load(x + k * columns + t);
                 squares += v * v;
             }
-            Real<T> by = root<T>(squares / T(s.d)) + EPS;
+            Real<T> by = root<T>(squares * mean) + EPS, scale = T(1) / by;
             store(divisor + t, by);
             for (int64_t k = 0; k < s.d; ++k)
-                store(to + k * columns + t, load(x + k * columns + t) / by);
+                store(to + k * columns + t, load(x + k * columns + t) * scale);
         }
     }
 
     // Gradient before the norm, in place of that after it.
     void norm_back(T* by, const T* x, const T* divisor, int64_t columns) {
         for (int64_t t = 0; t < columns; t += WIDTH<T>) {
-            Real<T> product = {}, over = load(divisor + t);
+            Real<T> product = {}, over = load(divisor + t), scale = T(1) / over;
             for (int64_t k = 0; k < s.d; ++k)
                 product += load(by + k * columns + t) * load(x + k * columns + t);
-            Real<T> along = product / T(s.d) / (over * over * (over - EPS));
+            Real<T> along = product * mean / (over * over * (over - EPS));
             for (int64_t k = 0; k < s.d; ++k) {
                 T* own = by + k * columns + t;
-                store(own, load(own) / over - load(x + k * columns + t) * along);
+                store(own, load(own) * scale - load(x + k * columns + t) * along);
             }
         }
     }
@@ -150,23 +163,30 @@ private:
         multiply<T>({weights + at.query, s.d, 1}, 1, s.d, z.data(), slots, scores.data());
         multiply<T>({weights + at.value, s.d, 1}, s.d, s.d, z.data(), slots, values.data());
         T scale = T(1) / std::sqrt(T(s.d));
-        for (T& score : scores) score *= scale;
+        for (int64_t i = 0; i < slots; ++i) scores[i] *= scale;
     }
 
     // Fetches the tokens and classes of the sequences of a tile.
     Tile select(int64_t first, int64_t end, const int32_t* order) {
         Tile tile = {std::min(TILE, end - first), 0};
         tile.columns = padded<T>(tile.count);
-        const uint8_t* sequences[TILE];
         for (int64_t t = 0; t < tile.columns; ++t) {
             int64_t i = first + std::min(t, tile.count - 1);
             int64_t own = order ? order[i] : i;
-            sequences[t] = s.tokens + own * s.length;
             target[t] = classes[own];
+            for (int64_t w = 0; w < words; ++w)
+                tokens[w * BYTES_OF_WORD * tile.columns + t] = sequences[own * words + w];
         }
-        for (int64_t j = 0; j < s.length; ++j)
-            for (int64_t t = 0; t < tile.columns; ++t)
-                tokens[j * tile.columns + t] = sequences[t][j];
+        for (int64_t w = 0; w < words; ++w)
+            for (int64_t t = 0; t < tile.columns; t += WIDTH<T>) {
+                Integer* to = &tokens[w * BYTES_OF_WORD * tile.columns + t];
+                Whole<T> word;
+                std::memcpy(&word, to, BYTES);
+                for (int64_t i = 0; i < BYTES_OF_WORD; ++i, word >>= 8) {
+                    Whole<T> token = word & 255;
+                    std::memcpy(to + i * tile.columns, &token, BYTES);
+                }
+            }
         return tile;
     }
 
@@ -289,7 +309,7 @@ private:
 
     void gradient_of_tables(const T* weights, T* out) {
         T scale = T(1) / std::sqrt(T(s.d));
-        for (T& score : by_scores) score *= scale;
+        for (int64_t i = 0; i < slots; ++i) by_scores[i] *= scale;
         accumulate<T>(by_values.data(), s.d, z.data(), s.d, slots, out + at.value);
         accumulate<T>(by_scores.data(), 1, z.data(), s.d, slots, out + at.query);
         multiply<T>({weights + at.value, 1, s.d}, s.d, s.d, by_values.data(), slots, by_z.data());
@@ -298,12 +318,14 @@ private:
                 by_z[k * slots + i] += weights[at.query + k] * by_scores[i];
         norm_back(by_z.data(), e.data(), divisors.data(), slots);
         for (int64_t k = 0; k < s.d; ++k)
-            for (int64_t v = 0; v < s.p; ++v)
+            for (int64_t v = 0; v < s.p; ++v) {
+                T total = 0;
                 for (int64_t j = 0; j < s.length; ++j) {
                     T by_e = by_z[k * slots + v * s.length + j];
-                    out[at.embedding + v * s.d + k] += by_e;
-                    out[at.position + j * s.d + k] += by_e;
+                    total += by_e, out[at.position + j * s.d + k] += by_e;
                 }
+                out[at.embedding + v * s.d + k] += total;
+            }
     }
 };
 

@@ -36,7 +36,6 @@ template <> struct Vectors<float> {
     static constexpr float ROUNDS = 12582912.0f;  // 1.5 * 2^23: adding it leaves whole numbers
     static constexpr float LN2_HIGH = 0.693359375f, LN2_LOW = -2.12194440e-4f;
     static constexpr float LOWEST = -87.0f, HIGHEST = 88.0f;  // of exponents, with normal results
-    static constexpr float LARGEST = 1.6516363e38f;  // exp(HIGHEST)
     // The best polynomial for exp on +-ln(2) / 2 that begins with 1 + x; relative error up to 4e-9.
     static constexpr float EXP[] = {
         1, 1, 0.499999934319743788f, 0.166665203994574858f, 0.0416683908343943319f,
@@ -51,7 +50,6 @@ template <> struct Vectors<double> {
     static constexpr double LN2_HIGH = 0.693147180369123816490;
     static constexpr double LN2_LOW = 1.90821492927058770002e-10;
     static constexpr double LOWEST = -708.0, HIGHEST = 709.0;
-    static constexpr double LARGEST = 8.218407461554972e307;
     static constexpr double EXP[] = {  // up to 1.2e-17
         1, 1, 0.500000000000001067, 0.166666666666664115, 0.0416666666665297294,
         0.00833333333349497964, 0.00138888889437596882, 0.000198412695057658590,
@@ -130,6 +128,14 @@ template <class T> inline T sum(Real<T> v) {
 // The second if one is not a number.
 template <class T> inline Real<T> larger(Real<T> a, Real<T> b) { return a > b ? a : b; }
 
+template <class T> inline Real<T> magnitude(Real<T> v) {
+    Whole<T> bits;
+    std::memcpy(&bits, &v, BYTES);
+    bits &= std::numeric_limits<typename Vectors<T>::Integer>::max();  // clears the sign
+    std::memcpy(&v, &bits, BYTES);
+    return v;
+}
+
 template <class T> inline Real<T> root(Real<T> v) {
     for (int i = 0; i < WIDTH<T>; ++i) v[i] = std::sqrt(v[i]);  // one instruction
     return v;
@@ -148,7 +154,7 @@ template <int STEP, class Act> inline void for_side_by_side(int64_t count, Act a
 }
 
 // exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and a polynomial for exp(r).
-// 0 below LOWEST; above HIGHEST, as if x were that.
+// 0 below LOWEST; x must not be above HIGHEST.
 template <class T, int N> inline void exponential(Real<T> (&x)[N]) {
     using V = Vectors<T>;
     constexpr int degree = std::size(V::EXP) - 1;
@@ -167,8 +173,7 @@ template <class T, int N> inline void exponential(Real<T> (&x)[N]) {
         bits = (bits + V::BIAS) << V::MANTISSA;  // what n is above ROUNDS is shifted out
         Real<T> power;
         std::memcpy(&power, &bits, BYTES);
-        Real<T> value = x[i] < V::LOWEST ? Real<T>{} : polynomial[i] * power;
-        x[i] = x[i] > V::HIGHEST ? all<T>(V::LARGEST) : value;  // NaN stays
+        x[i] = x[i] < V::LOWEST ? Real<T>{} : polynomial[i] * power;  // NaN stays
     }
 }
 
@@ -179,7 +184,8 @@ template <class T> inline Real<T> exponential(Real<T> x) {
 }
 
 template <class T, int N> inline void logistic(Real<T> (&x)[N]) {
-    for (auto& v : x) v = -v;
+    constexpr T HIGHEST = Vectors<T>::HIGHEST;
+    for (auto& v : x) v = -v > HIGHEST ? all<T>(HIGHEST) : -v;
     exponential<T>(x);
     for (auto& v : x) v = T(1) / (T(1) + v);
 }
@@ -208,9 +214,8 @@ template <class T, int N> inline void normal(Real<T> (&x)[N], Real<T> (&density)
     constexpr int degree = single ? 10 : 23;
     Real<T> t[N], u[N], polynomial[N];
     for (int i = 0; i < N; ++i) {
-        Real<T> size = x[i] < Real<T>{} ? -x[i] : x[i];
         density[i] = T(-0.5) * x[i] * x[i];
-        t[i] = T(4) / (T(4) + size), u[i] = t[i] + t[i] - T(1);
+        t[i] = T(4) / (T(4) + magnitude<T>(x[i])), u[i] = T(2) * t[i] - T(1);
         polynomial[i] = all<T>(T(coefficients[degree]));
     }
     exponential<T>(density);
