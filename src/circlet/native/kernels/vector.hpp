@@ -184,8 +184,8 @@ template <class T> inline Real<T> exponential(Real<T> x) {
 }
 
 template <class T, int N> inline void logistic(Real<T> (&x)[N]) {
-    constexpr T HIGHEST = Vectors<T>::HIGHEST;
-    for (auto& v : x) v = -v > HIGHEST ? all<T>(HIGHEST) : -v;
+    const Real<T> highest = all<T>(Vectors<T>::HIGHEST);
+    for (auto& v : x) v = highest < -v ? highest : -v;  // NaN stays
     exponential<T>(x);
     for (auto& v : x) v = T(1) / (T(1) + v);
 }
