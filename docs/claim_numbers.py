@@ -197,6 +197,17 @@ def steps_of_two(study: str, level: float) -> str:
     return number(100 * ablated_starts.sooner(losses, level).value)
 
 
+def runs_to_decide(study: str, name: str) -> str:
+    """Return how many runs would decide a claim about a bound, if our value stayed as it is.
+
+    An interval shrinks like the root of the number of runs.
+    """
+    row = claim(study, name)
+    gap, half = row["measured"] - row["same_low"], row["measured_high"] - row["measured_low"]
+    runs = row["n_runs"] * (half / 2 / gap) ** 2
+    return f"{float(f'{runs:.1g}'):,.0f}".replace(",", " ")
+
+
 def tail(study: str, name: str) -> float:
     """Return the p of Fisher's exact test of a published share of runs against ours."""
     row = claim(study, name)

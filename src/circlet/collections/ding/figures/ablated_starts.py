@@ -28,20 +28,22 @@ def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, l
 
 def draw(study: Study) -> Figure:
     """Draw test losses, log-log, of runs from all frequencies, the strongest, or random ones."""
-    losses = {role: parquet.read_table(study, "losses", role) for role in study.reproduce}
+    losses = parquet.read_table(study, "losses")
     counts = parquet.read_table(study, "circle_counts").set_index("run_id")
     columns = {"ablated_starts": "keep_strongest", "random_starts": "keep_random"}
     shown = {role: name for role, name in columns.items() if role in study.reproduce}
-    if any(losses[role].empty for role in shown):
+    experiments = {role: study.reproduce[role] for role in shown}
+    if not set(experiments.values()) <= set(losses["experiment"]):
         return panels.nothing("no run from an ablated embedding")
-    # One base run, and its ablated starts, which have the same seed.
-    seed = min(losses[role]["seed"].min() for role in shown)
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3, sharey=True)
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
-        base = losses["trajectory"].query("seed == @seed")
-        _line(axes, base, counts, style.BLUE, "all frequencies")
-        ablated = losses[role].query("seed == @seed")
-        for n, line in ablated.groupby(column):
+        # One base run, and its ablated starts, which have the same seed.
+        seed = losses.loc[losses["experiment"] == experiments[role], "seed"].min()
+        lines = losses[losses["seed"] == seed]
+        parent = study.experiment(experiments[role])[0].parent
+        base = parent.experiment if parent else study.reproduce["trajectory"]
+        _line(axes, lines[lines["experiment"] == base], counts, style.BLUE, "all frequencies")
+        for n, line in lines[lines["experiment"] == experiments[role]].groupby(column):
             which = "strongest final" if role == "ablated_starts" else "random"
             colour = {1: style.ORANGE, 2: style.GREEN}.get(n, style.GREY)
             _line(axes, line, counts, colour, f"{n} {which}")
