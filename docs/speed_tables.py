@@ -16,11 +16,6 @@ from circlet.terminal import duration
 
 DOCS = Path(__file__).parent
 INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}
-# As Linux calls the processors of studies/peers_elsewhere.json.
-ELSEWHERE = {
-    "AMD EPYC": "AMD EPYC, Zen 3, 0.5 MB of L2 cache",
-    "Intel(R) Xeon(R) Processor": "Intel Xeon, 2 MB of L2 cache",
-}
 
 
 @cache
@@ -96,7 +91,7 @@ def peer_machine() -> str:
     machine = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))[0]["machine"]
     versions = machine["versions"]
     return (
-        f"We measured on one core ({machine['processor']}, Zen 5, 1 MB of L2 cache), with torch "
+        f"We measured on one core ({machine['processor']}, 2 MB of L2 cache), with torch "
         f"{versions['torch']}, JAX {versions['jax']} and g++ 12."
     )
 
@@ -108,7 +103,7 @@ def other_processors() -> str:
     titles = ["processor", "instructions", *(f"`{system}`" for system in medians)]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for (processor, kernels), ratios in medians.iterrows():
-        cells = [ELSEWHERE[processor], INSTRUCTIONS[kernels], *(f"{x:.2f}" for x in ratios)]
+        cells = [processor, INSTRUCTIONS[kernels], *(f"{x:.2f}" for x in ratios)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

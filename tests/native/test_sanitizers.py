@@ -37,6 +37,8 @@ CASES = [
     ("sparse_transformer", {"n_train": 1, "n_test": 1, "batch_size": 1, "length": 1, "k": 1}),
     ("sparse_transformer", {"p": 5, "vocabulary": 9, "d": 3, "n_train": 301, "n_test": 129,
                             "batch_size": 150, "dropout": 0.3, "bias": False}),
+    ("sparse_transformer", {"p": 256, "vocabulary": 256, "length": 9, "n_train": 50,
+                            "batch_size": 7}),
     ("particles", {"p": 3, "d": 1}),
     ("particles", {"p": 11, "d": 4}),
 ]
@@ -48,7 +50,7 @@ for name, own in CASES:
         starts = native.starts(spec.equations)
         start = starts.initial(parameters, seeds)
         run = native.Run(starts.kernel(parameters, seeds), start, parameters, {}, dtype)
-        run.train(0, 7, native_run.Batches(starts, parameters, seeds).of(1, 7))
+        run.train(0, 7, native_run.Batches(parameters, seeds).of(1, 7))
         if spec.is_trained:
             run.gradient(), run.metrics()
         assert np.isfinite(run.values).all(), name

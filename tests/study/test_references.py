@@ -74,8 +74,6 @@ LOOKED_UP = {
         less("collection.yaml", "varies: [rate]", "holds: {rat: 1}"), "holds: there is no paramet"),
     "a log of a role": (
         less("collection.yaml", "varies: [rate]", "logs: [curves]"), "logs: there is no log 'curv"),
-    "a start of a role": (
-        less("collection.yaml", "varies: [rate]", "from: rate"), "from: there is no role 'rate'"),
     "a table of claims": (
         having("claims.csv", ONE.replace("rates,distances", "rates,distance")),
         "claims.csv: mine.far: table: there is no table 'distance' (did you"),

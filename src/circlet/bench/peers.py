@@ -164,8 +164,9 @@ class Group:
         orders, last = None, self.done + self.peer.steps
         if self.size:
             number = self.done // self.peer.steps
-            drawn = np.stack([self.own.epoch(self.parameters, s, number)[0] for s in self.seeds])
-            orders = drawn.reshape(len(drawn), -1, self.size)
+            n = self.parameters["n_train"]
+            drawn = [seeds.stream("order", number).permutation(n) for seeds in self.seeds]
+            orders = np.stack(drawn).reshape(len(drawn), -1, self.size)
         self.state = jax.block_until_ready(self.train(self.state, self.examples, orders))
         self.done = last
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType
 
 from circlet.config.experiment import Keys
 
@@ -24,9 +24,6 @@ class Needs(Keys, frozen=True, kw_only=True):
     argument: Annotated[
         str | UnsetType, Meta(description="The argument that the intervention `keep` must have.")
     ] = UNSET
-    start: Annotated[
-        str | UnsetType, Meta(description="The role of the experiment from which this one starts.")
-    ] = field(default=UNSET, name="from")
     holds: Annotated[
         dict[str, Any],
         Meta(

@@ -83,6 +83,23 @@ class Epochs(Settings):
 
     _fields_ = (("first", WHOLE), ("orders", ADDRESS), ("kept", ADDRESS))
 
+    @classmethod
+    def draw(cls, seed: np.ndarray, epochs: range, n: int, d: int, dropout: float) -> "Epochs":
+        """Return the orders of n examples, with the bits of NumPy; see kernels/orders.hpp.
+
+        ``seed`` (words,) is `circlet.study.seeds.Seeds.words`. Epochs must be below 2^32.
+        """
+        words = np.append(seed, np.uint32(0))  # the last is the epoch
+        arrays = {"orders": np.empty((len(epochs), n), np.int32)}
+        if dropout:
+            arrays["kept"] = np.empty((len(epochs), d, n), np.uint8)
+        drawn = cls(first=epochs.start, **arrays)
+        library().draw(
+            words.ctypes.data, len(words), epochs.start, len(epochs), n, d, dropout, drawn.orders,
+            drawn.kept,
+        )  # fmt: skip
+        return drawn
+
 
 @functools.cache
 def library() -> Any:
@@ -104,7 +121,7 @@ def library() -> Any:
         "metrics": [ADDRESS, ADDRESS, ADDRESS],
         "train": [ADDRESS, ADDRESS, ADDRESS, WHOLE, WHOLE, ADDRESS, ADDRESS, ADDRESS],
         "end": [ADDRESS],
-        "orders": [ADDRESS, WHOLE, WHOLE, WHOLE, WHOLE, ADDRESS],
+        "draw": [ADDRESS, WHOLE, WHOLE, WHOLE, WHOLE, WHOLE, REAL, ADDRESS, ADDRESS],
         "size": [ADDRESS],
     }
     for name, arguments in pointers.items():
@@ -160,16 +177,6 @@ def path_of(kind: str) -> Path | None:
     edited = max(path.stat().st_mtime for path in SOURCES.iterdir()) - 60
     paths = (Path(__file__).with_name(f"_{kind}{end}") for end in EXTENSION_SUFFIXES)
     return next((p for p in paths if p.exists() and p.stat().st_mtime >= edited), None)
-
-
-def orders(seed: np.ndarray, epochs: range, n: int) -> np.ndarray:
-    """Return the orders of n examples in some epochs, (epochs, n) int32, as NumPy draws them.
-
-    ``seed`` (words,) uint32 is `circlet.study.seeds.Seeds.words` of the streams of the epochs.
-    """
-    drawn = np.empty((len(epochs), n), np.int32)
-    library().orders(seed.ctypes.data, len(seed), epochs.start, len(epochs), n, drawn.ctypes.data)
-    return drawn
 
 
 class Run:

@@ -187,10 +187,6 @@ def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
         yield f"with {needed}", f"has {' and '.join(sorted(names)) or 'none'}"
     if needs.argument and f"keep_{needs.argument}" not in points[0].keys:
         yield f"that keeps {needs.argument} frequencies", "does not"
-    start = study.reproduce.get(needs.start or "")  # a part of a study may lack this role
-    parent = points[0].parent
-    if start and parent and parent.experiment != start:
-        yield f"that starts from {start}", f"starts from {parent.experiment}"
     for key, value in needs.holds.items():
         if any(point.parameters[key] != _value(point, value) for point in points):
             yield f"with {key} = {value}", "is not"

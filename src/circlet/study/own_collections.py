@@ -56,7 +56,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         look_up(f"{where}: figures", "figure", figures, collection.figures)
         for name, role in collection.roles.items():
             look_up(f"{where}: roles.{name}.tables", "table", tables, role.tables)
-            _check_role(f"{where}: roles.{name}.needs", role.needs, systems, roles)
+            _check_role(f"{where}: roles.{name}.needs", role.needs, systems)
         look_up(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
                  collection.headlines)  # fmt: skip
         for claim in claims(collection):
@@ -118,14 +118,12 @@ def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
         look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
 
 
-def _check_role(where: str, needs: Needs, systems: Systems, roles: Names[str]) -> None:
+def _check_role(where: str, needs: Needs, systems: Systems) -> None:
     look_up(f"{where}.system", "system", systems, [needs.system])
     system = systems[needs.system]
     look_up(f"{where}.holds", "parameter", system.parameters, needs.holds)
     look_up(f"{where}.logs", "log", system.kinds, needs.logs)
     look_up(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
-    if needs.start:
-        look_up(f"{where}.from", "role", roles, [needs.start])
 
 
 def _check_claim(

@@ -111,13 +111,9 @@ class Collection:
         }
 
     def _role(self, role: Role) -> Role:
-        """Return a role with the full names of its system, and of the role that it starts from."""
-        needs = role.needs
-        start = needs.start
-        if start and start in self.metadata.roles:
-            start = self.qualified(start)
-        system = self.resolved("systems", needs.system)
-        return structs.replace(role, needs=structs.replace(needs, system=system, start=start))
+        """Return a role with the full name of its system."""
+        system = self.resolved("systems", role.needs.system)
+        return structs.replace(role, needs=structs.replace(role.needs, system=system))
 
 
 def _shipped() -> tuple[Collection, ...]:

@@ -34,7 +34,7 @@ class Seeds:
     def words(self, purpose: str) -> np.ndarray:
         """Return the seed of the streams of a purpose as SeedSequence hashes it, (words,) uint32.
 
-        A stream's numbers would follow. NumPy fills a seed before a spawn key up to four words.
+        The numbers of a stream follow. NumPy pads a seed with zeros to four words before them.
         """
         seed = self._seed(purpose)
         size = max(16, 4 * -(-seed.bit_length() // 32))  # bytes

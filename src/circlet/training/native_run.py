@@ -3,7 +3,7 @@
 import bisect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,7 @@ class NativeRun(Group):
             point.settings.dtype,
         )
         self.startable = point.parent is None or bool(self.finite()[0])
-        self.batches = Batches(module, parameters, streams)
+        self.batches = Batches(parameters, streams)
         self.trained = [v for name, v in self.run.arrays.items() if rates.get(name, 1)]
         self.steps = FIRST  # of a call
         self.recorded = sorted(self.recorder.due)
@@ -191,26 +191,16 @@ class NativeRun(Group):
 class Batches:
     """The orders of the epochs of a run, if it trains on batches."""
 
-    def __init__(self, module: ModuleType, parameters: dict[str, Any], seeds: Seeds):
-        self.own, self.parameters, self.seeds = module, parameters, seeds
+    def __init__(self, parameters: dict[str, Any], seeds: Seeds):
         size, n = parameters.get("batch_size", 0), parameters.get("n_train", 0)
-        self.per_epoch = -(-n // size) if size and (size < n or parameters["dropout"]) else 0
-        self.drawn: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
+        dropout = parameters.get("dropout", 0)
+        self.per_epoch = -(-n // size) if size and (size < n or dropout) else 0
+        draw = partial(native.Epochs.draw, seeds.words("order"), n=n, d=parameters["d"])
+        self.draw = lru_cache(1)(partial(draw, dropout=dropout))  # an epoch may have many calls
 
     def of(self, first: int, last: int) -> native.Epochs | None:
         """Return the epochs of the steps ``first`` to ``last``, counted from 1."""
         if not self.per_epoch:
             return None
         epochs = range((first - 1) // self.per_epoch, (last - 1) // self.per_epoch + 1)
-        if not self.parameters["dropout"]:
-            n = self.parameters["n_train"]
-            orders = native.orders(self.seeds.words("order"), epochs, n)
-            return native.Epochs(first=epochs.start, orders=orders)
-        self.drawn = {
-            epoch: self.drawn.get(epoch) or self.own.epoch(self.parameters, self.seeds, epoch)
-            for epoch in epochs
-        }
-        orders, kept = map(np.stack, zip(*self.drawn.values(), strict=True))
-        return native.Epochs(
-            first=epochs.start, orders=orders.astype(np.int32), kept=kept.astype(np.uint8)
-        )
+        return self.draw(epochs)

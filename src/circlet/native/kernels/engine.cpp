@@ -148,16 +148,18 @@ void train(
 
 void end(Run* run) { delete run; }
 
-// Writes the orders (epochs, n) of n examples in some epochs, given the words of the seed.
-void orders(
-    const uint32_t* seed, int64_t words, int64_t first, int64_t epochs, int64_t n, int32_t* out
+// Writes the orders (epochs, n) of n examples in some epochs, and which numbers (epochs, d, n) a
+// dropout of this rate keeps, unless there is none. The last word of the seed is the epoch.
+void draw(
+    uint32_t* seed, int64_t words, int64_t first, int64_t epochs, int64_t n, int64_t d, double rate,
+    int32_t* orders, uint8_t* kept
 ) {
-    std::vector<uint32_t> key(seed, seed + words);
-    key.push_back(0);
-    for (int64_t epoch = first; epoch < first + epochs; ++epoch, out += n) {
-        key.back() = uint32_t(epoch);
-        Generator draw(key);
-        shuffle(draw, int32_t(n), out);
+    for (int64_t epoch = first; epoch < first + epochs; ++epoch, orders += n) {
+        seed[words - 1] = uint32_t(epoch);
+        Generator draw(seed, words);
+        shuffle(draw, int32_t(n), orders);
+        for (int64_t i = 0; kept && i < d * n; ++i)
+            *kept++ = float(draw() >> 8) * 0x1p-24f >= float(rate);
     }
 }
 }

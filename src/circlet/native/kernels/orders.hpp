@@ -1,15 +1,18 @@
-// The orders in which a run trains on its examples: the permutations that NumPy draws with
-// Generator(PCG64(SeedSequence(seed, spawn_key=(..., epoch)))).permutation(examples).
+// The order in which a run trains on its examples in an epoch, and what dropout keeps. With the
+// same bits, NumPy (2.0 to 2.4, at least) draws them as
+//
+//     stream = Generator(PCG64(SeedSequence(seed, spawn_key=(..., epoch))))
+//     order, kept = stream.permutation(n), stream.random((d, n), dtype=float32) >= rate
 //
 // SeedSequence hashes the words of a seed into a pool of four; PCG64 (O'Neill 2014) is a linear
 // congruential generator of 128 bits; Fisher and Yates shuffle, with whole numbers up to i drawn by
 // rejection.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
-#include <vector>
 
 namespace circlet {
 
@@ -32,7 +35,7 @@ private:
 class Generator {
 public:
     // Of the words (32 bits each) of a seed and its spawn key: at least four.
-    explicit Generator(const std::vector<uint32_t>& words) {
+    Generator(const uint32_t* words, int64_t count) {
         constexpr int POOL = 4;
         uint32_t pool[POOL];
         Hash hash(0x43b0d7e5, 0x931e8875);
@@ -44,11 +47,12 @@ public:
         for (int from = 0; from < POOL; ++from)
             for (int to = 0; to < POOL; ++to)
                 if (from != to) mix(pool[to], pool[from]);
-        for (size_t i = POOL; i < words.size(); ++i)
+        for (int64_t i = POOL; i < count; ++i)
             for (uint32_t& into : pool) mix(into, words[i]);
 
         Hash expand(0x8b51f9dd, 0x58f38ded);
-        Wide numbers[2] = {};  // the high half of each first, but of a half the low word
+        // State, then increment; of each the high 64 bits first, and of these the low 32 first.
+        Wide numbers[2] = {};
         for (int half = 0; half < 4; ++half) {
             Wide low = expand(pool[2 * half % POOL]), high = expand(pool[(2 * half + 1) % POOL]);
             numbers[half / 2] = numbers[half / 2] << 64 | high << 32 | low;
@@ -81,20 +85,19 @@ private:
     }
 };
 
-// Shuffles 0, 1, ..., n - 1.
+// Shuffles 0, 1, ..., n - 1; n is at least 1.
 inline void shuffle(Generator& draw, int32_t n, int32_t* order) {
-    std::vector<int32_t> places(n);  // of number i; without branches, which would be mispredicted
-    uint32_t mask = 0xffffffff;
+    std::iota(order, order + n, 0);
+    uint32_t mask = 0xffffffff;  // the smallest 2^k - 1 that is not below i
     for (uint32_t i = n - 1; i > 0;) {
         while (mask >> 1 >= i) mask >>= 1;
         for (uint32_t below = mask >> 1; i > below;) {
+            // A rejected j swaps nothing: a branch would often be mispredicted.
             uint32_t j = draw() & mask;
-            places[i] = j;
+            std::swap(order[i], order[std::min(i, j)]);
             i -= j <= i;
         }
     }
-    std::iota(order, order + n, 0);
-    for (int32_t i = n - 1; i > 0; --i) std::swap(order[i], order[places[i]]);
 }
 
 }  // namespace circlet

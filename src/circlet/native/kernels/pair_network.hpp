@@ -34,8 +34,8 @@ template <class T> struct Layer {
 
     Layer(int64_t inputs, int64_t outputs, Activation activation, int64_t& begins)
         : inputs(inputs), outputs(outputs), activation(activation), weight(begins),
-          bias(begins + inputs * outputs), before(in_blocks(outputs, TILE)),
-          after(in_blocks(outputs, TILE)) {
+          bias(begins + inputs * outputs), before(with_spare(outputs, TILE)),
+          after(with_spare(outputs, TILE)) {
         begins = bias + outputs;
     }
 
@@ -96,13 +96,12 @@ public:
         layers.emplace_back(width, s.hidden, act, begins);
         layers.emplace_back(s.hidden, s.p, NONE, begins);
         size = begins;
-        sums.resize(in_blocks(width, TILE));
+        sums.resize(with_spare(width, TILE));
         for (auto* rows : {&by_sums, &by_other})
-            rows->resize(in_blocks(std::max(width, s.hidden), TILE));
-        for (auto* table : {&left, &right, &by_left, &by_right})
-            table->resize(in_blocks(width, numbers));
-        for (auto* table : {&columns_of_embedding, &by_embedding})
-            table->resize(in_blocks(s.d, numbers));
+            rows->resize(with_spare(std::max(width, s.hidden), TILE));
+        for (auto* table : {&left, &right}) table->resize(width * numbers);
+        for (auto* table : {&by_left, &by_right}) table->resize(with_spare(width, numbers));
+        columns_of_embedding.resize(with_spare(s.d, numbers)), by_embedding.resize(s.d * numbers);
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
         if (is_counted) count();
@@ -115,8 +114,8 @@ public:
         std::fill(out, out + size, T(0));
         if (!is_counted) {
             make_tables(weights);
-            std::fill(by_left.begin(), by_left.end(), T(0));
-            std::fill(by_right.begin(), by_right.end(), T(0));
+            std::fill_n(by_left.begin(), width * numbers, T(0));
+            std::fill_n(by_right.begin(), width * numbers, T(0));
         }
         for (int64_t first = 0; first < s.sizes[0]; first += TILE) {
             Tile tile = forward(weights, first, s.sizes[0]);
@@ -153,8 +152,8 @@ private:
     int32_t a[TILE], b[TILE];
 
     void count() {
-        int64_t all = padded<T>(s.sizes[0]) + padded<T>(s.sizes[1]);
-        counts.resize(s.p * all + in_blocks(0, TILE));
+        int64_t columns = padded<T>(s.sizes[0]) + padded<T>(s.sizes[1]);
+        counts.resize(s.p * columns + with_spare(0, TILE));  // the spare rows of the last tile
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i) {
             bool is_test = i >= s.sizes[0];
             int64_t begin = is_test ? s.sizes[0] : 0, t = (i - begin) % TILE;

@@ -78,8 +78,12 @@ void multiply(
     }
 }
 
-// Numbers of a matrix whose rows are read in blocks, of at most 16: with those that fill the last.
-constexpr int64_t in_blocks(int64_t rows, int64_t columns) { return (rows + 15) * columns; }
+constexpr int MOST_ROWS = 16;  // of a block
+
+// Numbers of a matrix whose rows are summed: whole blocks are read, so spare rows follow the last.
+constexpr int64_t with_spare(int64_t rows, int64_t columns) {
+    return (rows + MOST_ROWS - 1) * columns;
+}
 
 // ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. Where a or b has fewer left,
 // what stands beyond is multiplied, too, and left out.
@@ -87,7 +91,7 @@ template <class T, int ROWS, int COLUMNS>
 inline void accumulate_block(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
 ) {
-    static_assert(ROWS <= 16 && COLUMNS <= 16, "in_blocks has as many rows");
+    static_assert(ROWS <= MOST_ROWS && COLUMNS <= MOST_ROWS);
     constexpr int64_t SUMS = padded<T>(ROWS * COLUMNS);
     Real<T> total[SUMS] = {};
     for (int64_t k = 0; k < inner; k += WIDTH<T>) {
@@ -123,9 +127,10 @@ void accumulate_blocks(
             );
 }
 
-// c += a b^T: a (rows, inner), b (columns, inner), c (rows, columns); inner is a whole number of
-// vectors. A row of c begins `row` numbers after the one before, or `columns`. If 1 or 2 columns
-// are left over, they have narrow blocks; rows left over go one by one, in blocks of WIDTH sums.
+// c += a b^T: a (rows, inner), b (columns, inner), both with spare rows, c (rows, columns); inner
+// is a whole number of vectors. A row of c begins `row` numbers after the one before, or `columns`.
+// If 1 or 2 columns are left over, they have narrow blocks; rows left over go one by one, in blocks
+// of WIDTH sums.
 template <class T>
 void accumulate(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row = 0
@@ -144,11 +149,12 @@ void accumulate(
     );
 }
 
-// c_i += sum of row i of a.
+// c_i += sum of row i of a, which has spare rows.
 template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner, T* c) {
     for (int64_t first = 0; first < rows; first += WIDTH<T>) {
         const T* row = a + first * inner;
         int64_t count = std::min<int64_t>(WIDTH<T>, rows - first);
+        static_assert(WIDTH<T> <= MOST_ROWS);
         Real<T> total[WIDTH<T>] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
             UNROLLED for (int i = 0; i < WIDTH<T>; ++i)

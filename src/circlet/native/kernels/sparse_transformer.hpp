@@ -39,10 +39,12 @@ public:
         if (s.has_bias) at.hidden_bias = array(s.hidden), at.output_bias = array(s.d);
         size = end;
         auto resize = [](Numbers<T>& to, int64_t rows, int64_t columns) {
-            to.resize(in_blocks(rows, columns));
+            to.resize(with_spare(rows, columns));
         };
-        for (auto* table : {&e, &z, &values, &by_values, &by_z}) resize(*table, s.d, slots);
-        for (auto* table : {&scores, &by_scores, &divisors}) resize(*table, 1, slots);
+        for (auto* table : {&e, &values, &by_z}) table->resize(s.d * slots);
+        for (auto* table : {&z, &by_values}) resize(*table, s.d, slots);
+        for (auto* table : {&scores, &divisors}) table->resize(slots);
+        resize(by_scores, 1, slots);
         for (auto* rows : {&xi, &normed, &r, &by_r, &by_m, &by_xi}) resize(*rows, s.d, TILE);
         for (auto* rows : {&h, &slopes, &by_h}) resize(*rows, s.hidden, TILE);
         for (auto* rows : {&alpha, &by_alpha}) resize(*rows, entries, TILE);
@@ -102,12 +104,13 @@ private:
     static constexpr T EPS = T(1e-5);
     static constexpr int64_t FEW = 8;  // numbers for which comparing is faster than looking up
     using Integer = typename Vectors<T>::Integer;
-    static constexpr int64_t BYTES_OF_WORD = sizeof(Integer);  // each a token
+    // Tokens of a sequence are fetched as words, one token in each byte.
+    static constexpr int64_t BYTES_OF_WORD = sizeof(Integer);
 
     const SparseTransformerSettings s;
     const int64_t entries, slots;  // of the tables: (token, position), and with what fills a vector
     const int64_t words;  // of a sequence
-    const T mean = T(1) / T(s.d);  // times a sum over features
+    const T per_feature = T(1) / T(s.d);
     struct {
         int64_t embedding, position, query, value, hidden, output, hidden_bias, output_bias;
     } at;  // where arrays begin among the weights
@@ -130,7 +133,7 @@ private:
                 Real<T> v = load(x + k * columns + t);
                 squares += v * v;
             }
-            Real<T> by = root<T>(squares * mean) + EPS, scale = T(1) / by;
+            Real<T> by = root<T>(squares * per_feature) + EPS, scale = T(1) / by;
             store(divisor + t, by);
             for (int64_t k = 0; k < s.d; ++k)
                 store(to + k * columns + t, load(x + k * columns + t) * scale);
@@ -143,7 +146,7 @@ private:
             Real<T> product = {}, over = load(divisor + t), scale = T(1) / over;
             for (int64_t k = 0; k < s.d; ++k)
                 product += load(by + k * columns + t) * load(x + k * columns + t);
-            Real<T> along = product * mean / (over * over * (over - EPS));
+            Real<T> along = product * per_feature / (over * over * (over - EPS));
             for (int64_t k = 0; k < s.d; ++k) {
                 T* own = by + k * columns + t;
                 store(own, load(own) * scale - load(x + k * columns + t) * along);

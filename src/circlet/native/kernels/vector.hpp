@@ -154,7 +154,7 @@ template <int STEP, class Act> inline void for_side_by_side(int64_t count, Act a
 }
 
 // exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and a polynomial for exp(r).
-// 0 below LOWEST; x must not be above HIGHEST.
+// 0 below LOWEST; x must not be above HIGHEST (a finite number if it is).
 template <class T, int N> inline void exponential(Real<T> (&x)[N]) {
     using V = Vectors<T>;
     constexpr int degree = std::size(V::EXP) - 1;

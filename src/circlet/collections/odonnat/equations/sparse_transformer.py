@@ -21,7 +21,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from circlet.collections.odonnat.starts.sparse_transformer import (  # noqa: F401
-    epoch,
     initial,
     learning_rate_multipliers,
     sequences,
@@ -84,6 +83,20 @@ def data(
     return Data(train, test, parameters, seeds)
 
 
+def epoch(
+    parameters: dict[str, Any], seeds: Seeds, number: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the train set's order in an epoch, and which outputs of the MLP dropout keeps.
+
+    Shapes (n_train,), and (d, n_train) of True and False, or None without dropout. The kernel draws
+    the same (native/kernels/orders.hpp).
+    """
+    n, d, rate = (parameters[name] for name in ("n_train", "d", "dropout"))
+    stream = seeds.stream("order", number)
+    order = stream.permutation(n)
+    return order, stream.random((d, n), dtype=np.float32) >= rate if rate else None
+
+
 def _shuffle(data: Data, number: int) -> None:
     """Bring the train set into the order of an epoch.
 
@@ -92,9 +105,8 @@ def _shuffle(data: Data, number: int) -> None:
     """
     train, kept, rate = data.train, None, data.parameters["dropout"]
     drawn = [epoch(data.parameters, run_seeds, number) for run_seeds in data.seeds]
-    order = torch.as_tensor(np.stack([order for order, _ in drawn])).to(train.absent.device)[
-        :, None
-    ]
+    orders = torch.as_tensor(np.stack([order for order, _ in drawn]))
+    order = orders.to(train.absent.device)[:, None]
     if rate:
         chosen = np.stack([chosen for _, chosen in drawn if chosen is not None])
         kept = torch.as_tensor(chosen).to(train.absent).div_(1 - rate)

@@ -1,4 +1,4 @@
-"""Initial weights, sequences, batch orders and kernel settings of a run of sparse_transformer."""
+"""Initial weights, sequences and kernel settings of a run of sparse_transformer."""
 
 from typing import Any
 
@@ -45,19 +45,6 @@ def learning_rate_multipliers(parameters: dict[str, Any]) -> dict[str, float]:
     """Multiples of the learning rate by array, where they are not 1."""
     mlp = ("hidden.weight", "output.weight", "hidden.bias", "output.bias")
     return dict.fromkeys(mlp if parameters["bias"] else mlp[:2], 1 / parameters["mlp_divisor"])
-
-
-def epoch(
-    parameters: dict[str, Any], seeds: Seeds, number: int
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the train set's order in an epoch, and which outputs of the MLP dropout keeps.
-
-    Shapes (n_train,), and (d, n_train) of True and False, or None without dropout.
-    """
-    n, d, rate = (parameters[name] for name in ("n_train", "d", "dropout"))
-    stream = seeds.stream("order", number)
-    order = stream.permutation(n)
-    return order, stream.random((d, n), dtype=np.float32) >= rate if rate else None
 
 
 class Settings(native.Settings):
