@@ -10,7 +10,7 @@ JAVASCRIPT := tests/pages/javascript
 # Python keeps what it compiles when it first imports it; pip would compile all of torch, too.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: docs site audit run test test-slow test-slurm test-browser slurm gpu wheel lock clean
+.PHONY: docs pictures site audit run test test-slow test-slurm test-browser slurm gpu wheel lock clean
 
 run: $(VENV)/installed
 	@$(BIN)/python -m circlet plan --configfile $(CONFIG)
@@ -68,9 +68,13 @@ slurm: $(VENV)/with-slurm
 	@ln -sfn $(CURDIR)/profiles/slurm $(PROFILE)
 	@echo "$(PROFILE) -> $(CURDIR)/profiles/slurm"
 
-# Writes the pages of docs/ that have numbers, from their templates and the frozen studies.
+# Writes the pages of docs/ that have numbers, from their templates and the frozen studies; `make pictures` also draws
+# their pictures.
 docs: $(VENV)/installed
 	$(BIN)/python docs/render.py
+
+pictures: $(VENV)/installed
+	$(BIN)/python docs/render.py --pictures
 
 # Builds the docs as a website, with the API from the docstrings, reports of the frozen studies, and the report and
 # the explorer of config/tour.yaml. A broken link is an error.

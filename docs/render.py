@@ -1,7 +1,8 @@
 """Write the files with numbers of the frozen studies: pages of docs/, pictures, and verdicts.
 
-    python docs/render.py           # write them
-    python docs/render.py --check   # exit status 1 if a file is out of date
+    python docs/render.py              # write them, without the pictures
+    python docs/render.py --pictures   # also draw these
+    python docs/render.py --check      # exit status 1 if a file is out of date
 
 A template in docs/templates/ is Markdown with Jinja2; README.md and config/README.md have one each.
 Templates take numbers of studies from functions: `value("full_length", "ding_circle_number")` is
@@ -88,14 +89,14 @@ def draw() -> None:
 
 
 def main() -> None:
-    """Write the pages and pictures, or check the pages."""
+    """Write the pages, with --pictures also the pictures, or --check the pages."""
     check = "--check" in sys.argv
     for path, text in pages().items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
             sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
         if not check:
             path.write_text(text, encoding="utf-8")
-    if not check:
+    if "--pictures" in sys.argv:
         draw()
 
 

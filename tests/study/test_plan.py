@@ -236,6 +236,12 @@ def test_products_stand_in_identities_where_they_are_rounded():
     ]  # fmt: skip
 
 
+def test_a_log_that_a_system_lacks_may_be_switched_off():
+    off = config(system="particles", parameters={}, log={"curves": None})
+    plain = config(system="particles", parameters={}, log={})
+    assert planning.plan(off).points[0].spec == planning.plan(plain).points[0].spec
+
+
 def test_a_log_at_the_last_step_is_allowed():
     planning.plan(config(log={"embeddings": {"at": [5]}}))
 

@@ -18,7 +18,8 @@ def default_size(system: SystemSpec, parameters: dict[str, Any]) -> int:
 
     The number is fifty if ten thousand steps of fifty runs take at most a minute; otherwise the
     largest of the other ``SIZES`` for which they take at most ten minutes. It depends only on the
-    parameters, so no other edit changes a block. For systems whose cost is measured it is twenty.
+    parameters and on what the system declares, so no other edit changes a block. For systems whose
+    cost is measured it is twenty.
     """
     if not system.flops_per_step:
         return SIZES[1]

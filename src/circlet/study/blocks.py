@@ -121,8 +121,8 @@ class Block:
     def study(self) -> str:
         """Config of a study with only this block, as canonical JSON, for its job.
 
-        The config names no other blocks, and no default that another release may add, so that
-        neither changes a finished job.
+        The config names no other blocks, and no default of a parameter or log that another release
+        may add, so that neither changes a finished job.
         """
         config = {
             "results": str(self.point.results),

@@ -29,7 +29,7 @@ def plan(config: dict[str, Any]) -> Study:
     if duplicates := study.config.experiments.keys() & study.config.parents.keys():
         raise ConfigError(f"parents.{min(duplicates)}: is also an experiment")
     checks.check(study)
-    argument(study.json)  # must fit
+    argument(study.whole_json)  # must fit
     return study
 
 

@@ -225,8 +225,8 @@ class Point:
     def identity(self) -> dict[str, Any]:
         """All settings of its config that decide the numbers of its runs.
 
-        Defaults are left out, so that an option of a later release does not make finished runs
-        outdated. If a default itself changes, the version is raised.
+        Defaults of parameters and logs are left out, so that an option of a later release does not
+        make finished runs outdated. If a default itself changes, the version is raised.
         """
         system = self.system
         schedules = json.loads(msgspec.json.encode(self.schedules))
@@ -240,7 +240,11 @@ class Point:
             "steps": self.steps,
             "dtype": self.settings.dtype,
             "seeds": self.fixed_seeds,
-            "log": {k: v for k, v in schedules.items() if v != system.logs[k].schedule},
+            "log": {
+                kind: schedule
+                for kind, schedule in schedules.items()  # that of a log it does not have is null
+                if kind in system.logs and schedule != system.logs[kind].schedule
+            },
         }
         if self.settings.products != "float32":
             identity["products"] = self.settings.products
