@@ -1,5 +1,5 @@
-// The order in which a run trains on its examples in an epoch, and what dropout keeps. With the
-// same bits, NumPy (2.0 to 2.4, at least) draws them as
+// The order in which a run trains on its examples in an epoch, and what dropout keeps. NumPy
+// (2.4) draws the same as
 //
 //     stream = Generator(PCG64(SeedSequence(seed, spawn_key=(..., epoch))))
 //     order, kept = stream.permutation(n), stream.random((d, n), dtype=float32) >= rate
