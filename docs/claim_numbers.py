@@ -91,13 +91,13 @@ def at_first(**papers: str) -> claims.Chance:
 
 # Roles of Ding et al. whose runs we had seen when we wrote the rules.
 _SEEN = (
-    "trajectory", "primes", "ode_dimensions", "ablated_starts", "random_starts", "moduli",
+    "trajectory", "primes", "ode_dimensions", "random_starts", "moduli",
 )  # fmt: skip
 # Tests whose verdict depends on how we read the words of a paper.
 _READINGS = (
     "ding_circle_number", "ding_dead_revive", "ding_first_survives", "ding_gradient_peak",
-    "ding_lasso_fit", "ding_one_start_spikes", "ding_scaled_up_survives",
-    "ding_three_circles_suffice", "ding_two_random_revive", "ding_two_strongest_are_sooner",
+    "ding_lasso_fit", "ding_scaled_up_survives", "ding_three_circles_suffice",
+    "ding_two_random_revive", "ding_two_strongest_are_sooner",
     "musat_decay_limits_biases", "odonnat_spikes_near_boundary", "odonnat_spikes_of_normalisation",
     "odonnat_transfer_helps",
 )  # fmt: skip
@@ -193,7 +193,7 @@ def claims_table(study: str, names: list[str], *chosen: str) -> str:
 def steps_of_two(study: str, level: float) -> str:
     """Return the steps to a loss of runs from two circles, in percent of those from all."""
     losses = table(study, "losses")
-    losses = losses[losses["experiment"].isin(["trajectory", "ablated_starts"])]
+    losses = losses[losses["experiment"].isin(["first_runs", "restarts"])]
     return number(100 * ablated_starts.sooner(losses, level).value)
 
 

@@ -139,7 +139,7 @@ def peer_figure() -> Figure:
         at = places[system] + (0.24 if other == "PyTorch" else 0) - (0 if is_wide else 0.12)
         fill = colours[other] if is_wide else "white"
         axes.plot([ratios.min(), ratios.max()], [at, at], color=colours[other], linewidth=1)
-        label = f"{other}, {kernels.upper()}" if system == "constant_attention" else None
+        label = f"{other}, {INSTRUCTIONS[kernels]}" if system == "constant_attention" else None
         axes.plot(
             ratios.median(), at, "o", color=colours[other], mfc=fill, markersize=5, label=label
         )
