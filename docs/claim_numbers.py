@@ -96,8 +96,8 @@ _SEEN = (
 # Tests whose verdict depends on how we read the words of a paper.
 _READINGS = (
     "ding_circle_number", "ding_dead_revive", "ding_first_survives", "ding_gradient_peak",
-    "ding_lasso_fit", "ding_scaled_up_survives", "ding_three_circles_suffice",
-    "ding_two_random_revive", "ding_two_strongest_are_sooner",
+    "ding_lasso_fit", "ding_one_random_spikes", "ding_one_start_spikes", "ding_scaled_up_survives",
+    "ding_three_circles_suffice", "ding_two_random_revive", "ding_two_strongest_are_sooner",
     "musat_decay_limits_biases", "odonnat_spikes_near_boundary", "odonnat_spikes_of_normalisation",
     "odonnat_transfer_helps",
 )  # fmt: skip
@@ -192,9 +192,25 @@ def claims_table(study: str, names: list[str], *chosen: str) -> str:
 
 def steps_of_two(study: str, level: float) -> str:
     """Return the steps to a loss of runs from two circles, in percent of those from all."""
+    return number(100 * ablated_starts.sooner(_first_and_second(study), level).value)
+
+
+def _first_and_second(study: str) -> pd.DataFrame:
+    """Return the losses of first runs and of those restarted with their strongest circles."""
     losses = table(study, "losses")
-    losses = losses[losses["experiment"].isin(["first_runs", "restarts"])]
-    return number(100 * ablated_starts.sooner(losses, level).value)
+    return losses[losses["experiment"].isin(["first_runs", "restarts"])]
+
+
+def late_restarts(study: str) -> dict[str, Any]:
+    """Return how many runs from two circles never reach `ablated_starts.LEVEL`.
+
+    Also how many there are, and the percentage of steps that the others need.
+    """
+    losses = _first_and_second(study)
+    lowest = losses[losses["keep_strongest"] == 2].groupby("seed")["test_loss"].min()
+    late = lowest.index[lowest > ablated_starts.LEVEL]
+    others = ablated_starts.sooner(losses[~losses["seed"].isin(late)])
+    return {"never": len(late), "all": len(lowest), "others": number(100 * others.value)}
 
 
 def runs_to_decide(study: str, name: str) -> str:
