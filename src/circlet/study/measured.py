@@ -161,7 +161,9 @@ def start() -> float:
     with contextlib.suppress(KeyError, TypeError, ValueError):
         return float(kept(file)[key])
     for _ in range(2):  # the first time reads files from the disk
-        seconds = float(subprocess.check_output([sys.executable, "-c", STARTED]))
+        command = [sys.executable, "-c", STARTED]
+        # If this process is killed, the other one must not complain about its closed output.
+        seconds = float(subprocess.check_output(command, stderr=subprocess.DEVNULL))
     keep(file, {key: seconds})
     return seconds
 

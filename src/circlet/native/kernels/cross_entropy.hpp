@@ -9,7 +9,7 @@ constexpr int64_t TILE = 192;  // examples that go through all layers before the
 static_assert(TILE % WIDTH<float> == 0, "a full tile fills its vectors");
 
 // Examples of a tile: `count` of them, in `columns` columns. The rest repeat the last one or are
-// those of x = 0 (their classes may be any).
+// those of x = 0 (their classes may be any of those that exist).
 struct Tile {
     int64_t count, columns;
 };
@@ -19,7 +19,7 @@ struct Tile {
 extern "C" struct Epochs {
     int64_t first;          // of these epochs, counted from 0
     const int32_t* orders;  // (epochs, examples); none: as they are
-    const uint8_t* kept;    // (epochs, d, examples); none: all
+    const uint8_t* kept;    // (epochs, d, places in the order); none: all
 };
 
 // Turns logits (classes, columns) into the gradient of the mean over `examples` examples: softmax

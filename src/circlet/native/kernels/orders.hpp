@@ -1,5 +1,5 @@
-// The order in which a run trains on its examples in an epoch, and what dropout keeps. NumPy
-// (2.4) draws the same as
+// The order in which a run trains on its examples in an epoch; dropout draws on from there (`draw`
+// in engine.cpp). NumPy (2.4) draws the same as
 //
 //     stream = Generator(PCG64(SeedSequence(seed, spawn_key=(..., epoch))))
 //     order, kept = stream.permutation(n), stream.random((d, n), dtype=float32) >= rate
@@ -34,7 +34,7 @@ private:
 
 class Generator {
 public:
-    // Of the words (32 bits each) of a seed and its spawn key: at least four.
+    // Of the words (32 bits each) of a seed, filled up with zeros to four, and of its spawn key.
     Generator(const uint32_t* words, int64_t count) {
         constexpr int POOL = 4;
         uint32_t pool[POOL];

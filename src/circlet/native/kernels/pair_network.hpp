@@ -4,8 +4,11 @@
 //
 // L and R are tables with a row for each of the p numbers. In constant_attention both are the
 // embedding; if p is small, x is the product of the embedding and a matrix that counts the numbers
-// of each pair. In embedding_mlp they are what the halves of the first layer make of the embedding:
-// it is linear in the two embeddings, so it is applied to p numbers, not to all pairs.
+// of each pair. In embedding_mlp they are what the halves of the first layer make of the embedding,
+// so x is that layer before its activation. Until there it is linear: it is applied to p numbers,
+// not to all pairs.
+//
+// by_v is the gradient of the loss by v.
 #pragma once
 
 #include <vector>
@@ -15,7 +18,7 @@
 
 namespace circlet {
 
-enum Activation : int32_t { NONE = 0, RELU = 1, SILU = 2 };
+enum Activation : int32_t { NONE = 0, RELU = 1, SILU = 2 };  // none: of the last layer only
 
 extern "C" struct PairNetworkSettings {
     int64_t p, d, hidden;
@@ -30,6 +33,8 @@ template <class T> struct Layer {
     int64_t inputs, outputs;
     Activation activation;
     int64_t weight, bias;  // where they begin among the weights
+    // (outputs, columns). `before` is W x + b, then the slopes (`activate`) or, in the last layer,
+    // the gradient of the logits.
     Numbers<T> before, after;
 
     Layer(int64_t inputs, int64_t outputs, Activation activation, int64_t& begins)
@@ -70,8 +75,8 @@ template <class T> struct Layer {
         if (activation != NONE) activate(columns);
     }
 
-    // Adds the gradient of the weights, and writes that of x times the slopes of the layer below,
-    // if there is one, given that before the activation.
+    // Given the gradient by W x + b, adds that by the weights, and writes that by x, times `slopes`
+    // (of the layer below, if there is one).
     void backward(
         const T* weights, const T* x, const T* by_before, int64_t columns, T* gradient, T* by_x,
         const T* slopes
@@ -147,7 +152,7 @@ private:
     std::vector<Layer<T>> layers;
     Numbers<typename Vectors<T>::Integer> target;
     Numbers<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
-    Numbers<T> sums, by_sums, by_other;
+    Numbers<T> sums, by_sums, by_other;  // the last two take turns as by_before and by_x
     Numbers<T> counts;  // how often each number stands in a pair: (p, columns), tile after tile
     int32_t a[TILE], b[TILE];
 
@@ -163,7 +168,7 @@ private:
         }
     }
 
-    // Of the tile that begins with a pair.
+    // The counts of the tile that begins with pair `first`.
     T* counts_of(int64_t first) {
         int64_t rest = first - s.sizes[0];
         return counts.data() + s.p * (rest < 0 ? first : padded<T>(s.sizes[0]) + rest);

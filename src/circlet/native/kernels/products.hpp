@@ -44,7 +44,7 @@ void multiply_rows(
     Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
     auto factor = [&](int64_t at) { return times ? times + at : nullptr; };
-    // AVX-512 has 32 registers, others 16: enough for 3 rows of 4 vectors.
+    // AVX-512 has 32 registers, AVX2 16: enough for 3 rows of 4 vectors.
     constexpr int VECTORS = BYTES == 64 || ROWS <= 3 ? 4 : 2;
     int64_t at = 0;
     for (; at + VECTORS * WIDTH<T> <= columns; at += VECTORS * WIDTH<T>)
@@ -80,13 +80,15 @@ void multiply(
 
 constexpr int MOST_ROWS = 16;  // of a block
 
-// Numbers of a matrix whose rows are summed: whole blocks are read, so spare rows follow the last.
+// How many numbers an operand of accumulate or accumulate_sums needs. They read whole blocks of
+// rows, some beyond the last one. Anything may stand there, such as what an earlier tile left: each
+// sum depends on its own rows only, and those of spare rows are dropped.
 constexpr int64_t with_spare(int64_t rows, int64_t columns) {
     return (rows + MOST_ROWS - 1) * columns;
 }
 
-// ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. Where a or b has fewer left,
-// what stands beyond is multiplied, too, and left out.
+// ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. `rows` of a and `columns`
+// rows of b remain; if the block is larger, its other sums are not added.
 template <class T, int ROWS, int COLUMNS>
 inline void accumulate_block(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row

@@ -3,7 +3,9 @@
 //     e = E[x_t] + P[t],   z = norm(e),   alpha = softmax_t(<q, z> / sqrt(d)),
 //     xi = sum_t alpha_t W_V z_t,   r = xi + W_2 gelu(W_1 norm(xi) + b_1) + b_2,   logits = E r,
 //
-// with norm(v) = v / (rms(v) + EPS), and dropout of what the MLP adds to r.
+// with norm(v) = v / (rms(v) + EPS), and dropout of what the MLP adds to r. Both E are the same
+// weights. The target is the sum of the first k tokens mod p; a vocabulary of more than p tokens
+// serves a later run with a larger p.
 //
 // z depends on nothing but a token and its position: scores and values are tables over the
 // p * length entries (token, position). The attention of a sequence is stored over these entries,
@@ -116,7 +118,8 @@ private:
     } at;  // where arrays begin among the weights
     // Tables: e, z and W_V z, (d, slots); scores <q, z> / sqrt(d); divisors rms(e) + EPS.
     Numbers<T> e, z, values, by_values, by_z, scores, by_scores, divisors;
-    // Of a tile: (features, columns). `slopes` are the derivatives of gelu.
+    // Of a tile: (features, columns). `h` is after gelu, `by_h` before it; `slopes` are those of
+    // gelu.
     Numbers<T> xi, normed, r, by_r, by_m, by_xi, h, slopes, by_h, alpha, by_alpha, logits;
     Numbers<T> attention;
     T divisor[TILE];
@@ -155,12 +158,12 @@ private:
     }
 
     void make_tables(const T* weights) {
-        const T *tokens = weights + at.embedding, *positions = weights + at.position;
+        const T *embedding = weights + at.embedding, *positions = weights + at.position;
         for (int64_t k = 0; k < s.d; ++k) {
             T* row = &e[k * slots];
             for (int64_t v = 0; v < s.p; ++v)
                 for (int64_t j = 0; j < s.length; ++j)
-                    row[v * s.length + j] = tokens[v * s.d + k] + positions[j * s.d + k];
+                    row[v * s.length + j] = embedding[v * s.d + k] + positions[j * s.d + k];
         }
         norm(e.data(), slots, z.data(), divisors.data());
         multiply<T>({weights + at.query, s.d, 1}, 1, s.d, z.data(), slots, scores.data());
@@ -304,7 +307,7 @@ private:
             Real<T> total = {};
             for (int64_t i = t; i < entries * columns; i += columns)
                 total += load(&alpha[i]) * load(&by_alpha[i]);
-            for (int64_t i = t; i < entries * columns; i += columns)
+            for (int64_t i = t; i < entries * columns; i += columns)  // from here on, by the scores
                 store(&by_alpha[i], load(&alpha[i]) * (load(&by_alpha[i]) - total));
         }
         accumulate_sums<T>(by_alpha.data(), entries, columns, by_scores.data());

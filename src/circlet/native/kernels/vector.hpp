@@ -1,7 +1,8 @@
 // Vectors of a processor: as many numbers as one instruction computes, and functions of them.
 //
 // The compiler turns operators on vectors into the instructions that it may use: AVX-512, AVX2, or
-// 16 bytes at a time, which every processor has (the file is compiled once for each).
+// 16 bytes at a time, which every processor has (engine.cpp is compiled once for each; results
+// agree up to rounding).
 #pragma once
 
 #include <cmath>
