@@ -91,7 +91,7 @@ def peer_machine() -> str:
     machine = json.loads((DOCS / "studies/peers.json").read_text(encoding="utf-8"))[0]["machine"]
     versions = machine["versions"]
     return (
-        f"We measured on one core ({machine['processor']}, 2 MB of L2 cache), with torch "
+        f"We measured on one core ({machine['processor']}), with torch "
         f"{versions['torch']}, JAX {versions['jax']} and g++ 12."
     )
 

@@ -128,7 +128,7 @@ def test_the_kernels_are_built_where_there_is_a_compiler():
 @example(2**128 - 1, 2**32 - 3, 2)
 def test_orders_and_dropout_are_those_that_numpy_draws(seed, first, n):
     seeds, epochs, d, rate = Seeds(0, 0, 0, seed), range(first, first + 2), 3, 0.4
-    drawn = native.Epochs.draw(seeds.words("order"), epochs, n, d, rate)
+    drawn = native.Epochs.draw(seeds.order_words(), epochs, n, d, rate)
     for i, epoch in enumerate(epochs):
         stream = seeds.stream("order", epoch)
         np.testing.assert_array_equal(drawn.held["orders"][i], stream.permutation(n))

@@ -87,7 +87,7 @@ class Epochs(Settings):
     def draw(cls, seed: np.ndarray, epochs: range, n: int, d: int, dropout: float) -> "Epochs":
         """Return the orders of n examples, with the bits of NumPy; see kernels/orders.hpp.
 
-        ``seed`` (words,) is `circlet.study.seeds.Seeds.words`. Epochs must be below 2^32.
+        ``seed`` (words,) is `circlet.study.seeds.Seeds.order_words`. Epochs must be below 2^32.
         """
         words = np.append(seed, np.uint32(0))  # the last is the epoch
         arrays = {"orders": np.empty((len(epochs), n), np.int32)}

@@ -28,19 +28,15 @@ class Seeds:
         Draws are float64 on the CPU; callers cast and move them, so that a run does not depend on
         the device, the precision or the other runs in its block.
         """
-        sequence = np.random.SeedSequence(self._seed(purpose), spawn_key=(_KEYS[purpose], *number))
+        seed = self.embedding if purpose == "intervention" else getattr(self, purpose)
+        sequence = np.random.SeedSequence(seed, spawn_key=(_KEYS[purpose], *number))
         return np.random.Generator(np.random.PCG64(sequence))
 
-    def words(self, purpose: str) -> np.ndarray:
-        """Return the seed of the streams of a purpose as SeedSequence hashes it, (words,) uint32.
+    def order_words(self) -> np.ndarray:
+        """Return the seed of the streams of orders as SeedSequence hashes it, (words,) uint32.
 
-        The numbers of a stream follow. NumPy pads a seed with zeros to four words before them.
+        The number of an epoch follows. NumPy pads a seed with zeros to four words before that.
         """
-        seed = self._seed(purpose)
-        size = max(16, 4 * -(-seed.bit_length() // 32))  # bytes
-        words = np.frombuffer(seed.to_bytes(size, "little"), "<u4")
-        return np.append(words, np.uint32(_KEYS[purpose]))
-
-    def _seed(self, purpose: str) -> int:
-        seed: int = self.embedding if purpose == "intervention" else getattr(self, purpose)
-        return seed
+        size = max(16, 4 * -(-self.order.bit_length() // 32))  # bytes
+        words = np.frombuffer(self.order.to_bytes(size, "little"), "<u4")
+        return np.append(words, np.uint32(_KEYS["order"]))

@@ -195,7 +195,7 @@ class Batches:
         size, n = parameters.get("batch_size", 0), parameters.get("n_train", 0)
         dropout = parameters.get("dropout", 0)
         self.per_epoch = -(-n // size) if size and (size < n or dropout) else 0
-        draw = partial(native.Epochs.draw, seeds.words("order"), n=n, d=parameters["d"])
+        draw = partial(native.Epochs.draw, seeds.order_words(), n=n, d=parameters["d"])
         self.draw = lru_cache(1)(partial(draw, dropout=dropout))  # an epoch may have many calls
 
     def of(self, first: int, last: int) -> native.Epochs | None:

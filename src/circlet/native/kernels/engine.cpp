@@ -156,10 +156,10 @@ void draw(
 ) {
     for (int64_t epoch = first; epoch < first + epochs; ++epoch, orders += n) {
         seed[words - 1] = uint32_t(epoch);
-        Generator draw(seed, words);
-        shuffle(draw, int32_t(n), orders);
+        Generator generator(seed, words);
+        shuffle(generator, int32_t(n), orders);
         for (int64_t i = 0; kept && i < d * n; ++i)
-            *kept++ = float(draw() >> 8) * 0x1p-24f >= float(rate);
+            *kept++ = float(generator() >> 8) * 0x1p-24f >= float(rate);
     }
 }
 }
