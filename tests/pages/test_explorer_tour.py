@@ -66,14 +66,34 @@ def test_a_stop_leaves_when_another_run_is_chosen(page_of):
     assert page.locator("#tour-stops [aria-current]").count() == 0
 
 
-def test_what_is_played_comes_into_view(page_of):
-    page = page_of()
-    page.set_viewport_size({"width": 1280, "height": 700})
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_a_stop_is_on_one_screen_with_its_picture(page_of, size):
+    page = page_of(size=size)
+    for fragment in stops(page)[1:]:
+        page.click("#tour-next")
+        page.wait_for_function("hash => location.hash.startsWith(hash)", arg=fragment)
+        settled(page)
+        first = page.locator("#tour-panels .panel:visible").first
+        pictured = first.bounding_box()
+        screen = page.evaluate("innerHeight")
+        assert pictured["y"] >= 0
+        assert pictured["y"] + pictured["height"] <= screen
+        assert page.locator("#tour-text").bounding_box()["y"] < screen
+    assert not serious(page)
+
+
+def test_the_picture_of_a_stop_moves_with_the_training(page_of):
+    page = settled(page_of())
+    before = drawn(page, "embedding-tour")
+    assert before == drawn(page, "embedding")
+    page.click("#forward")
     settled(page)
-    top = "document.getElementById('panels').getBoundingClientRect().top / innerHeight"
-    assert page.evaluate(top) > 0.5
-    page.click("#tour-play")
-    assert page.evaluate(top) < 0.5
+    assert before != drawn(page, "embedding-tour") == drawn(page, "embedding")
+    assert page.inner_text("#tour-step") == page.inner_text("#step-now")
+    page.locator("#run-list input:not(:checked)").first.check()
+    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
+    assert page.locator("#tour-panels .panel:visible").count() == 0
+    assert not page.is_visible("#tour-play")
 
 
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):

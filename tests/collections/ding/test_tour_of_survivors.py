@@ -17,5 +17,5 @@ def test_it_is_of_a_run_without_interventions():
     assert data.tour({}, PLAYED.assign(**columns)) == []
     both = pd.concat([PLAYED.assign(**columns, frames=99), PLAYED.assign(survivors=[[4]])])
     (stop,) = data.tour({}, both)
-    said = "At the end one of them survives (frequency 4). Its signal is coloured below"
+    said = "At the end one of them survives (frequency 4). Its signal is coloured;"
     assert said in stop["text"]

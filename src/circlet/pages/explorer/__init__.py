@@ -33,7 +33,7 @@ import base64
 import json
 import math
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pandas as pd
 from markupsafe import Markup
@@ -64,6 +64,7 @@ class Stop(TypedDict):
     run: str  # run_id
     step: int
     text: str  # two sentences
+    panels: NotRequired[list[str]]  # what it is about; by default the first panel of the system
 
 
 def _own(name: str) -> str:

@@ -7,7 +7,7 @@ import { range } from "circlet/numbers";
 import { absent } from "circlet/panels";
 
 const MOVING = 60; // numbers up to which answers are computed while training is scrubbed
-const HINT = "Type two numbers, or point at a cell of the table. Click a cell to keep it.";
+const HINT = "Type two numbers, or point at a cell of the table. A click or tap keeps the cell.";
 
 export const HELP =
   "The network's answer to every sum a + b, in row a and column b. Filled cells are right, crossed " +

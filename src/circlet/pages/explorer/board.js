@@ -16,11 +16,13 @@ const NONE = { make: () => ({ missing: () => "There is no panel of this name." }
 
 export class Board {
   /**
-   * Panels by name, made by `makers` with some tools. `isKept` is whether it shows the run that is
-   * kept beside another.
+   * Panels by name, made by `makers` with some tools. `what` it shows: the run that is looked at, the
+   * one that is kept beside it, or the stop of the tour.
+   * @param {"run" | "kept" | "tour"} what
    */
-  constructor(names, makers, tools, isKept) {
-    this.isKept = isKept;
+  constructor(names, makers, tools, what) {
+    this.what = what;
+    this.place = byId(what === "tour" ? "tour-panels" : "panels");
     /** @type {Record<string, Panel>} */
     this.panels = {};
     /** @type {Panel[]} */
@@ -34,12 +36,13 @@ export class Board {
   }
 
   made(name, /** @type {PanelMaker} */ { title, make, data, help }, tools) {
-    const id = name.replace(".", "-") + (this.isKept ? "-kept" : "");
+    const id = name.replace(".", "-") + (this.what === "run" ? "" : `-${this.what}`);
     const html = byId("panel").innerHTML.replaceAll("$id", id);
-    byId("panels").insertAdjacentHTML("beforeend", html.replaceAll("$title", this.titled(title)));
+    this.place.insertAdjacentHTML("beforeend", html.replaceAll("$title", this.titled(title)));
     const figure = byId(id);
     figure.hidden = true;
-    figure.classList.toggle("kept", this.isKept);
+    figure.classList.toggle("kept", this.what === "kept");
+    if (this.what === "tour") figure.querySelector(".save").remove();
     const more = figure.querySelector(".help");
     if (help) more.querySelector("p").textContent = help;
     else more.remove();
@@ -47,7 +50,7 @@ export class Board {
   }
 
   titled(title) {
-    return this.isKept ? `${title}, kept run` : title;
+    return this.what === "kept" ? `${title}, kept run` : title;
   }
 
   get choices() {
@@ -66,12 +69,12 @@ export class Board {
     }
   }
 
-  /** Show the panels of a system, in its order; of none, no panels. */
-  use(/** @type {System} */ system) {
+  /** Show the panels of a system, or only some, in this order; of none, no panels. */
+  use(/** @type {System} */ system, names = system?.panels ?? []) {
     for (const { id } of Object.values(this.panels)) byId(id).hidden = true;
-    this.shown = (system?.panels ?? []).map((name) => this.panels[name]);
+    this.shown = names.map((name) => this.panels[name]);
     for (const { id, title } of this.shown) {
-      byId("panels").append(byId(id));
+      this.place.append(byId(id));
       if (title) entitle(byId(id), this.titled(title(system)));
     }
   }

@@ -5,7 +5,7 @@ import { element } from "circlet/controls";
 
 /** What all charts share, in the colours of the page. */
 const common = () => ({
-  margin: { l: 58, r: 12, t: 8, b: 40 },
+  margin: { l: 58, r: 26, t: 8, b: 40 },
   font: { family: "system-ui, sans-serif", size: 11, color: colour("ink") },
   paper_bgcolor: colour("paper"),
   plot_bgcolor: colour("paper"),

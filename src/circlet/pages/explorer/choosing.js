@@ -133,7 +133,8 @@ function chooseRun(/** @type {State} */ state, run, arrays, step, isLinked = fal
     show(state);
     state.say("");
   } catch (error) {
-    state.scene = state.boards[0].scene = undefined;
+    const [board, , ofTour] = state.boards;
+    state.scene = board.scene = ofTour.scene = undefined;
     byId("training").hidden = true; // others can be chosen
     const words = `${run.run_id} cannot be shown`;
     state.say(`${words}: ${error.message}.`);

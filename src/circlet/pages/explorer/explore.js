@@ -63,11 +63,8 @@ function wire(/** @type {State} */ state) {
   on("forward", "click", () => moveTo(state, state.at + 1));
   on("keep", "click", () => keep(state, state.point, state.scene.run));
   on("release", "click", () => release(state));
-  on("tour-play", "click", () => {
-    state.player.play(!state.player.playing);
-    const { top } = byId("panels").getBoundingClientRect();
-    if (state.player.playing && top > innerHeight / 2) byId("training").scrollIntoView();
-  });
+  on("tour-play", "click", () => state.player.play(!state.player.playing));
+  byId("options").open = !matchMedia("(max-width: 40rem)").matches;
   offerFiles(byId("explore"), (id) => {
     const [file] = state.boards.map((board) => board.fileOf(id, stepOf(state))).filter(Boolean);
     return { ...file, redraw: () => file.redraw(stepOf(state)) };
@@ -91,9 +88,12 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
     goTo: (step) => goTo(state, step),
     light: (pair) => state.boards.forEach((board) => board.light(pair, stepOf(state))),
   };
-  const board = (isKept) => new Board(names, makers, tools, isKept);
   /** @type {State["boards"]} */
-  const boards = [board(false), board(true)];
+  const boards = [
+    new Board(names, makers, tools, "run"),
+    new Board(names, makers, tools, "kept"),
+    new Board(names, makers, tools, "tour"),
+  ];
   const { view } = parse("", boards[0].choices);
   const points = inOrder(catalogue);
   /** @type {State} */

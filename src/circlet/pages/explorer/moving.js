@@ -9,6 +9,7 @@ import { rounded } from "circlet/words";
 const REST = 150; // milliseconds after which a picture is at rest
 const WHOLE = 8; // seconds of a training that is played as a whole
 const SLOWEST = 2; // steps a second
+const ONLY_END = "This page has only the end of this run. Runs marked ▸ can be played.";
 
 /** The step that is looked at. */
 export const stepOf = (/** @type {State} */ { scene, at }) => scene.steps[at];
@@ -18,6 +19,7 @@ export function drawCharts(/** @type {State} */ { boards }) {
 }
 
 function drawMoving(/** @type {State} */ state, atRest) {
+  tell(state);
   for (const board of state.boards) board.drawMoving(stepOf(state), atRest);
   read(state, atRest);
 }
@@ -67,12 +69,13 @@ function read(/** @type {State} */ state, atRest) {
   const step = stepOf(state);
   const { steps, steps_per_epoch: epochs } = scene.point;
   const epoch = epochs > 1 ? `, epoch ${rounded(step / epochs)}` : "";
-  byId("step-now").textContent = `step ${step} of ${steps}${epoch}`;
+  for (const id of ["step-now", "tour-step"]) {
+    byId(id).textContent = `step ${step} of ${steps}${epoch}`;
+  }
   byId("step-slider").value = at;
   byId("step-slider").setAttribute("aria-valuetext", `step ${step}`);
   byId("reading-now").textContent = readings(scene, boards[0].shown, step, atRest);
-  byId("sentence-now").textContent = sentence(scene, step);
-  tell(state);
+  byId("sentence-now").textContent = scene.run.shown === "end" ? ONLY_END : sentence(scene, step);
 }
 
 export function moveTo(/** @type {State} */ state, place) {
@@ -102,6 +105,7 @@ export function trainingPlayer(/** @type {State} */ state) {
   const changed = () => {
     due = undefined;
     if (player.playing && state.at === last()) state.at = 0;
+    byId("tour-play").textContent = player.playing ? "Pause" : "Play this training";
     show(state);
   };
   const player = playerOf(byId("play"), "Play", next, changed);

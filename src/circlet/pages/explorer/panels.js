@@ -263,7 +263,7 @@ function lossesPanel(holder, { plotly, goTo }) {
     picture: chart,
     title: titleOf,
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
-    note: ({ run }) => (run.moments ? "dotted: the events of the buttons above" : ""),
+    note: ({ run }) => (run.moments ? "dotted: events of this training" : ""),
     draw(scene) {
       const { traces, layout, named } = metricsIn(scene);
       const ids = Object.keys(layout);
@@ -274,7 +274,7 @@ function lossesPanel(holder, { plotly, goTo }) {
         xaxis: { ...stepAxis(scene), anchor: ids.at(-1).replace("axis", "") },
         showlegend: named.length > 0,
         legend: { orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom" },
-        margin: { l: 58, r: 12, t: 26, b: 40 },
+        margin: { l: 58, r: 26, t: 26, b: 40 },
         shapes: momentLines(scene),
         uirevision: sameView(scene),
       });

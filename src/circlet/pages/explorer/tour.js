@@ -13,7 +13,9 @@ export function offerTour(/** @type {State} */ { tour }) {
     say(tour);
   };
   const items = stops.map((stop, i) => {
-    const link = element("a", { href: addressOf(stop), textContent: `${i + 1} ${stop.title}` });
+    const title = element("span", { textContent: ` ${stop.title}` });
+    const properties = { href: addressOf(stop), ariaLabel: `${i + 1} ${stop.title}` };
+    const link = element("a", properties, `${i + 1}`, title);
     link.addEventListener("click", () => choose(stop));
     return element("li", {}, link);
   });
@@ -22,6 +24,7 @@ export function offerTour(/** @type {State} */ { tour }) {
   on("tour-next", "click", () => {
     choose(stops[(stops.indexOf(tour.stop) + 1) % stops.length]);
     location.hash = addressOf(tour.stop);
+    byId("tour").scrollIntoView();
   });
 }
 
@@ -38,15 +41,25 @@ export function stopAt(/** @type {State["tour"]} */ { stops, stop, wanted }, sce
   return here > stops.indexOf(last) ? stops[here] : last;
 }
 
-/** Tell of the stop where the reader is. */
-export function tell(/** @type {State} */ { tour, scene, at }) {
+/** Tell of the stop where the reader is, beside the pictures that it is about. */
+export function tell(/** @type {State} */ { tour, scene, at, boards: [, , board] }) {
   tour.stop = stopAt(tour, scene, at);
   if (tour.stop === tour.wanted) tour.wanted = undefined;
   say(tour);
+  const seen = tour.stop && scene;
+  if (tour.drawn === tour.stop && board.scene === seen) return;
+  tour.drawn = tour.stop;
+  board.scene = seen;
+  board.use(seen?.system, seen ? (tour.stop.panels ?? seen.system.panels.slice(0, 1)) : []);
+  if (!seen) return;
+  board.arrange(seen);
+  board.drawCharts();
 }
 
-function say(/** @type {State["tour"]} */ { stop }) {
+function say(/** @type {State["tour"]} */ { stops, stop }) {
   byId("tour-text").textContent = stop?.text ?? NOWHERE;
+  for (const id of ["tour-play", "tour-step"]) byId(id).hidden = !stop;
+  byId("tour-next").textContent = stop === stops.at(-1) ? "First stop" : "Next stop";
   for (const link of byId("tour-stops").querySelectorAll("a")) {
     const isHere = stop && link.hash === addressOf(stop);
     if (isHere) link.setAttribute("aria-current", "step");

@@ -76,6 +76,8 @@ interface Stop {
   run: string;
   step: number;
   text: string;
+  /** That it is about; none: the first of the system. */
+  panels?: string[];
 }
 
 /** What is in the page (__init__.py). */
@@ -189,14 +191,14 @@ interface State {
   /** With runs, in the order in which they are offered. */
   points: Point[];
   view: View;
-  /** Panels of the run that is looked at, and of the one that is kept beside it. */
-  boards: [Board, Board];
+  /** Panels of the run that is looked at, of the one that is kept beside it, and of the tour. */
+  boards: [Board, Board, Board];
   /** How runs are listed: sorted by a column, filtered by an outcome; the seed that is chosen. */
   list: { by: string; isDown: boolean; outcome: string; seed?: number };
   /** The outcome that colours the points. */
   colour: string;
-  /** Stops, the one that is told of, and the one that an address names. */
-  tour: { stops: Stop[]; stop?: Stop; wanted?: Stop };
+  /** Stops, the one that is told of, the one that an address names, and the one that is drawn. */
+  tour: { stops: Stop[]; stop?: Stop; wanted?: Stop; drawn?: Stop };
   player?: Player;
   /** What is chosen. */
   point?: Point;

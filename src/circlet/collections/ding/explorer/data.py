@@ -47,7 +47,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     text = (
         f"A network with more dimensions starts with {n_circles} circles, one for each frequency, "
         f"all of similar size. At the end {survive} ({named}). {coloured} "
-        "coloured below; the others are grey."
+        "coloured; the others are grey."
     )
-    stop = {"title": "Survivors", "run": run["run_id"], "step": int(run["last_step"]), "text": text}
-    return [stop]
+    place = {"run": run["run_id"], "step": int(run["last_step"])}
+    return [{"title": "Survivors", "text": text, "panels": ["signals", "embedding"]} | place]

@@ -59,28 +59,29 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     first = grid if circle is None else circle
     if first is None:
         return []
-    stops = [_stop("Noise", first, 0, (
+    stops = [_stop("Noise", first, 0, ["embedding", "losses"], (
         "At step 0 every number is at a random place, so the sum of two numbers says nothing about "
-        "the answer. Press Play to watch the numbers move until the end of training."
+        f"the answer, the remainder modulo {first['p']:.0f}. Press Play to watch the numbers move "
+        "until the end of training."
     ))]  # fmt: skip
     if circle is not None:
-        stops.append(_stop("A circle", circle, circle["last_step"], (
+        stops.append(_stop("A circle", circle, circle["last_step"], ["embedding", "sums"], (
             "At the end of the same training the numbers form a circle: the largest distance from "
             f"the middle is {circle['norm_ratio']:.2f} times the smallest. Adding two numbers adds "
-            "their angles, so the direction of their sum determines the answer. Each answer has "
-            "two opposite directions. Sums of nearly opposite numbers fall near the middle, where "
-            "all directions meet, and are often wrong."
+            "their angles, so the direction of their sum determines the answer. But sums of nearly "
+            "opposite numbers fall near the middle, where all directions meet: many of them are "
+            "wrong (yellow: the nearest other sum has another answer)."
         )))  # fmt: skip
     if grid is not None:
         decay = grid.get("weight_decay")
         at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
-        stops.append(_stop("A grid", grid, grid["last_step"], (
+        stops.append(_stop("A grid", grid, grid["last_step"], ["embedding", "sums"], (
             f"Another random start{at} ends in a grid: along each row, the numbers grow by the "
-            f"same amount, modulo p. {int(grid['imperfections'])} of its pair sums lie next to one "
-            "with another answer; they are marked in yellow."
+            f"same amount, modulo {grid['p']:.0f}. {int(grid['imperfections'])} of its pair sums "
+            "lie next to one with another answer; they are marked in yellow."
         )))  # fmt: skip
     return stops
 
 
-def _stop(title: str, run: pd.Series, step: int, text: str) -> dict[str, Any]:
-    return {"title": title, "run": run["run_id"], "step": int(step), "text": text}
+def _stop(title: str, run: pd.Series, step: int, panels: list[str], text: str) -> dict[str, Any]:
+    return {"title": title, "run": run["run_id"], "step": int(step), "panels": panels, "text": text}

@@ -22,13 +22,16 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
 
 
 def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
-    """Return the run that shows the two phases in figures, else one with a head and most frames."""
+    """Return a run that shows the two phases, else one with a head and most frames.
+
+    Heads of plain sums come first, because their clusters are those of the numbers in the picture.
+    """
     frames = played.set_index("run_id")["frames"]
     candidates = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
     candidates = candidates.dropna(subset=["structure_step"])
-    for _, group in heads.groupby("experiment", sort=False):
-        exemplar = snapshots.exemplar(group)
-        if exemplar is not None and exemplar["run_id"] in set(candidates["run_id"]):
+    for some in (candidates[candidates["kind"] == "uniform"], candidates):
+        exemplar = snapshots.exemplar(some)
+        if exemplar is not None:
             return exemplar
     ranked = candidates.assign(frames=candidates["run_id"].map(frames))
     ranked = ranked.sort_values(["frames", "run_id"], ascending=[False, True])
@@ -42,17 +45,20 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
         return []
     forms, fits, epochs = run["structure_step"], run["fit_step"], float(run["steps_per_epoch"])
     last = played.set_index("run_id").loc[run["run_id"], "last_step"]
-    stops = [_stop("A clustering head", run["run_id"], last, (
-        "A transformer gathers all sequences with the same sum of their first tokens (in some "
-        "tasks, a weighted sum) in one tight cluster. Each cluster lies in the region of its "
-        "answer."
+    if run["kind"] == "uniform":
+        what = "with the same sum of their first tokens (the numbers in the picture)"
+    else:
+        what = "with the same weighted sum of their first tokens (the numbers are plain sums)"
+    stops = [_stop("Clusters", run["run_id"], last, ["sequences", "attention"], (
+        f"A transformer gathers all sequences {what} in one tight cluster. Each cluster lies in "
+        "the region of its answer."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
-        stops.append(_stop("Two phases", run["run_id"], forms, (
+        stops.append(_stop("Two phases", run["run_id"], forms, ["sequences", "losses"], (
             f"First the clusters form: from this step on, epoch {forms / epochs:.3g}, there is a "
             "head. Then the regions follow. At epoch "
-            f"{fits / epochs:.3g} each cluster lies in the region of its answer; the button “fits” "
-            "leads there."
+            f"{fits / epochs:.3g} each cluster lies in the region of its answer. Press Play to see "
+            "this."
         )))  # fmt: skip
     return stops
 
@@ -65,12 +71,12 @@ def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, 
     if played_spikes.empty:
         return []
     spike = played_spikes.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
-    return [_stop("A loss spike", spike["run_id"], spike["step"], (
+    return [_stop("A loss spike", spike["run_id"], spike["step"], ["losses", "sequences"], (
         f"Long after the task is learned, the train loss jumps from {spike['baseline']:.2g} to "
-        f"{spike['height']:.2g} nat at step {spike['step']}. Step forward to see whether the "
-        "clusters move and how fast the network recovers."
+        f"{spike['height']:.2g} nat (its unit) at step {spike['step']}. Press Play to see "
+        "whether the clusters move and how fast the network recovers."
     ))]  # fmt: skip
 
 
-def _stop(title: str, run_id: str, step: int, text: str) -> dict[str, Any]:
-    return {"title": title, "run": run_id, "step": int(step), "text": text}
+def _stop(title: str, run_id: str, step: int, panels: list[str], text: str) -> dict[str, Any]:
+    return {"title": title, "run": run_id, "step": int(step), "panels": panels, "text": text}

@@ -45,10 +45,7 @@ function sequencesPanel(holder) {
     numbered: true,
     missing,
     note: ({ view }) =>
-      view.numbers
-        ? "colour: right answer; number: plain sum of the first tokens, which a cluster may mix if its " +
-          "head weights tokens differently"
-        : "",
+      view.numbers ? "colour: right answer; number: plain sum of the first tokens" : "",
     draw(scene, step, atRest) {
       const { axes, point, view } = scene;
       const { label, sum } = probesOf(scene);
@@ -116,7 +113,8 @@ export const panels = {
     title: "Sequence embeddings",
     help:
       "Each point is an example sequence, coloured by its right answer. Background: the network's " +
-      "answer at each point. A third colour marks answers with a token that is never right.",
+      "answer at each point. A third colour marks answers with a token that is never right. If a head " +
+      "weights tokens differently, sequences with several plain sums share a cluster.",
     make: sequencesPanel,
   },
   attention: {
