@@ -9,7 +9,8 @@ from torch import Tensor
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.systems import loss
 
-ITERATIONS = 16  # the largest eigenvalue stands apart; a test compares with the full Hessian
+ITERATIONS = 16  # at most
+CONVERGED = 1e-9  # relative change of the largest eigenvalue, usually after six or seven iterations
 TOGETHER = 2**18  # values of a layer that are held at once
 
 
@@ -47,28 +48,36 @@ def _lanczos(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np
     arrays = list(leaves.values())
     gradient = torch.autograd.grad(losses.sum(), arrays, create_graph=True)
     n = sum(array[0].numel() for array in arrays)
-    steps = min(ITERATIONS, n)
     generator = torch.Generator().manual_seed(0)
     vector = torch.randn(1, n, generator=generator, dtype=torch.float64).expand(len(losses), n)
     basis = [vector / math.sqrt(vector[0].square().sum())]
     diagonal, beside = [], []
+    values = torch.full((len(losses),), torch.nan, dtype=torch.float64)
     with torch.no_grad():
-        for _ in range(steps):
+        for _ in range(min(ITERATIONS, n)):
             with torch.enable_grad():
                 following = _hessian_product(arrays, gradient, basis[-1])
             diagonal.append((following * basis[-1]).sum(1))
+            before, values = values, _largest_of_tridiagonal(diagonal, beside)
+            if torch.allclose(values, before, rtol=CONVERGED, atol=0, equal_nan=True):
+                break
             vectors = torch.stack(basis, 1)  # (runs, vectors, n)
             for _ in range(2):  # twice, because rounding leaves a remainder
                 following = following - ((vectors @ following[..., None]).mT @ vectors)[:, 0]
             norm = torch.linalg.vector_norm(following, dim=1)
             beside.append(norm)
             basis.append(following / norm.clamp(min=1e-300)[:, None])
-        small = torch.diag_embed(torch.stack(diagonal, 1))
-        if steps > 1:
-            off = torch.diag_embed(torch.stack(beside[:-1], 1), 1)
-            small = small + off + off.mT
-        finite = torch.isfinite(small).all((1, 2))
-        small[~finite] = 0
-        values = torch.linalg.eigvalsh(small)[:, -1]
-        values[~finite] = torch.nan
     return values.numpy()
+
+
+def _largest_of_tridiagonal(diagonal: list[Tensor], beside: list[Tensor]) -> Tensor:
+    """Return the largest eigenvalue of each run's matrix; NaN if the matrix is not finite."""
+    matrix = torch.diag_embed(torch.stack(diagonal, 1))
+    if beside:
+        off = torch.diag_embed(torch.stack(beside, 1), 1)
+        matrix = matrix + off + off.mT
+    finite = torch.isfinite(matrix).all((1, 2))
+    matrix[~finite] = 0
+    values = torch.linalg.eigvalsh(matrix)[:, -1]
+    values[~finite] = torch.nan
+    return values
