@@ -7,7 +7,7 @@ from circlet.collections.ding.explorer import data
 PLAYED = pd.DataFrame(
     {
         "run_id": ["e/x/s00000"], "system": ["embedding_mlp"], "survivors": [[2, 5]], "frames": [9],
-        "p": [13], "last_step": [100],
+        "p": [13], "d": [8], "last_step": [100],
     }
 )  # fmt: skip
 

@@ -75,11 +75,10 @@ test("a stop gives way to a later one of its run only", () => {
   const scene = { run: { run_id: "r" }, nearest: (step) => step };
   const tour = { stops: [end, forms], stop: undefined, wanted: undefined };
   const at = (place) => (tour.stop = stopAt(tour, scene, place));
-  // Played from where it forms to the end.
-  assert.deepEqual([9, 5, 3, 6, 9].map(at), [end, end, forms, forms, forms]);
-  tour.wanted = end; // by an address
-  assert.equal(at(9), end);
+  assert.deepEqual([5, 9, 3].map(at), [undefined, end, end]); // also if it is played
+  tour.wanted = forms; // by an address
+  assert.deepEqual([3, 9].map(at), [forms, forms]);
   tour.wanted = undefined;
-  assert.equal(at(3), forms);
+  assert.equal(at(9), forms);
   assert.equal(stopAt(tour, { ...scene, run: { run_id: "other" } }, 3), undefined);
 });

@@ -65,6 +65,7 @@ class Stop(TypedDict):
     step: int
     text: str  # two sentences
     panels: NotRequired[list[str]]  # what it is about; by default the first panel of the system
+    until: NotRequired[int]  # the step to which it is played; by default the last
 
 
 def _own(name: str) -> str:

@@ -7,7 +7,7 @@ import { byId, on, onScheme } from "circlet/controls";
 import { offerFiles } from "circlet/files";
 import { wirePoints } from "circlet/grid";
 import { recall } from "circlet/linking";
-import { drawCharts, goTo, moveTo, trainingPlayer, show, stepOf } from "circlet/moving";
+import { drawCharts, goTo, moveTo, playStop, trainingPlayer, show, stepOf } from "circlet/moving";
 import { inOrder } from "circlet/opening";
 import { offerPlanes } from "circlet/plane";
 import { wireRuns } from "circlet/runs";
@@ -63,7 +63,7 @@ function wire(/** @type {State} */ state) {
   on("forward", "click", () => moveTo(state, state.at + 1));
   on("keep", "click", () => keep(state, state.point, state.scene.run));
   on("release", "click", () => release(state));
-  on("tour-play", "click", () => state.player.play(!state.player.playing));
+  on("tour-play", "click", () => playStop(state));
   byId("options").open = !matchMedia("(max-width: 40rem)").matches;
   offerFiles(byId("explore"), (id) => {
     const [file] = state.boards.map((board) => board.fileOf(id, stepOf(state))).filter(Boolean);

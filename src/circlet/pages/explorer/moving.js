@@ -87,12 +87,26 @@ export function moveTo(/** @type {State} */ state, place) {
 /** Go to the logged step that is nearest to one. */
 export const goTo = (/** @type {State} */ state, step) => moveTo(state, state.scene.nearest(step));
 
+/** Play what a stop of the tour is about, or pause. */
+export function playStop(/** @type {State} */ state) {
+  const { tour, scene, player } = state;
+  if (player.playing) return player.play(false);
+  const { step, until } = tour.stop;
+  if (until !== undefined) {
+    const first = scene.nearest(step);
+    state.end = scene.nearest(until);
+    if (state.at < first || state.at >= state.end) state.at = first;
+  }
+  player.play(true);
+}
+
 /** What plays a training, so many steps a second, or as a whole in some seconds. */
 export function trainingPlayer(/** @type {State} */ state) {
   let due; // when the next step is
-  const last = () => state.scene.steps.length - 1;
+  let first; // where it began
+  const last = () => state.end ?? state.scene.steps.length - 1;
   const next = (now) => {
-    const whole = state.scene.steps.length / WHOLE;
+    const whole = (last() - first) / WHOLE;
     const wait = 1000 / (Number(byId("speed").value) || Math.max(whole, SLOWEST));
     due ??= now + wait;
     if (now < due - 1) return;
@@ -104,7 +118,9 @@ export function trainingPlayer(/** @type {State} */ state) {
   };
   const changed = () => {
     due = undefined;
-    if (player.playing && state.at === last()) state.at = 0;
+    if (!player.playing) state.end = undefined;
+    else if (state.at === last()) state.at = 0;
+    first = state.at;
     byId("tour-play").textContent = player.playing ? "Pause" : "Play this training";
     show(state);
   };

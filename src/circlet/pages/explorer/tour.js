@@ -29,16 +29,14 @@ export function offerTour(/** @type {State} */ { tour }) {
 }
 
 /**
- * The stop at a place of a scene: the last one stays while its run does, unless one is reached that
- * is later in the tour. What an address names comes first, once.
+ * The stop at a place of a scene: what an address names comes first, once; then the last one, while
+ * its run stays.
  */
 export function stopAt(/** @type {State["tour"]} */ { stops, stop, wanted }, scene, place) {
   const { run_id: runId } = scene.run;
   if (wanted?.run === runId) return wanted;
-  const last = stop?.run === runId ? stop : undefined;
-  const isHere = (one) => one.run === runId && scene.nearest(one.step) === place;
-  const here = stops.findIndex(isHere);
-  return here > stops.indexOf(last) ? stops[here] : last;
+  if (stop?.run === runId) return stop;
+  return stops.find((one) => one.run === runId && scene.nearest(one.step) === place);
 }
 
 /** Tell of the stop where the reader is, beside the pictures that it is about. */
@@ -57,7 +55,8 @@ export function tell(/** @type {State} */ { tour, scene, at, boards: [, , board]
 }
 
 function say(/** @type {State["tour"]} */ { stops, stop }) {
-  byId("tour-text").textContent = stop?.text ?? NOWHERE;
+  byId("tour-title").textContent = stop ? `${stop.title}. ` : "";
+  byId("tour-words").textContent = stop?.text ?? NOWHERE;
   for (const id of ["tour-play", "tour-step"]) byId(id).hidden = !stop;
   byId("tour-next").textContent = stop === stops.at(-1) ? "First stop" : "Next stop";
   for (const link of byId("tour-stops").querySelectorAll("a")) {

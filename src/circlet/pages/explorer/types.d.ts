@@ -78,6 +78,8 @@ interface Stop {
   text: string;
   /** That it is about; none: the first of the system. */
   panels?: string[];
+  /** Step to which it is played; none: the last. */
+  until?: number;
 }
 
 /** What is in the page (__init__.py). */
@@ -205,8 +207,9 @@ interface State {
   run?: Run;
   /** The run that is looked at; none if it cannot be shown. */
   scene?: Scene;
-  /** Place of the step among those of the scene. */
+  /** Place of the step among those of the scene, and the one at which playing ends. */
   at: number;
+  end?: number;
   /** Choices of a run so far, and the last that was shown. */
   asked: number;
   opened: number;

@@ -45,9 +45,9 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     if len(ks) == 1:
         survive, coloured = "one of them survives", "Its signal is"
     text = (
-        f"A network with more dimensions starts with {n_circles} circles, one for each frequency, "
-        f"all of similar size. At the end {survive} ({named}). {coloured} "
-        "coloured; the others are grey."
+        f"A network in {run['d']:.0f} dimensions, for addition modulo {run['p']:.0f}, starts with "
+        f"{n_circles} circles, one for each frequency, all of similar size. At the end {survive} "
+        f"({named}). {coloured} coloured; the others are grey."
     )
     place = {"run": run["run_id"], "step": int(run["last_step"])}
     return [{"title": "Survivors", "text": text, "panels": ["signals", "embedding"]} | place]

@@ -69,16 +69,16 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             "At the end of the same training the numbers form a circle: the largest distance from "
             f"the middle is {circle['norm_ratio']:.2f} times the smallest. Adding two numbers adds "
             "their angles, so the direction of their sum determines the answer. But sums of nearly "
-            "opposite numbers fall near the middle, where all directions meet: many of them are "
-            "wrong (yellow: the nearest other sum has another answer)."
+            "opposite numbers fall near the middle, where all directions meet. Yellow marks sums "
+            "whose nearest other sum has another answer; they are hard to tell apart."
         )))  # fmt: skip
     if grid is not None:
-        decay = grid.get("weight_decay")
+        decay, p = grid.get("weight_decay"), int(grid["p"])
         at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
         stops.append(_stop("A grid", grid, grid["last_step"], ["embedding", "sums"], (
             f"Another random start{at} ends in a grid: along each row, the numbers grow by the "
-            f"same amount, modulo {grid['p']:.0f}. {int(grid['imperfections'])} of its pair sums "
-            "lie next to one with another answer; they are marked in yellow."
+            f"same amount, modulo {p}. Only {int(grid['imperfections'])} of its "
+            f"{p * (p + 1) // 2} pair sums have a nearest sum with another answer (yellow)."
         )))  # fmt: skip
     return stops
 

@@ -50,16 +50,16 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
     else:
         what = "with the same weighted sum of their first tokens (the numbers are plain sums)"
     stops = [_stop("Clusters", run["run_id"], last, ["sequences", "attention"], (
-        f"A transformer gathers all sequences {what} in one tight cluster. Each cluster lies in "
-        "the region of its answer."
+        f"Another task: a transformer adds the first {run['k']} of {run['length']} tokens, modulo "
+        f"{run['p']}. It gathers all sequences {what} in one tight cluster. Each cluster lies in "
+        "the region of its answer (colours)."
     ))]  # fmt: skip
     if pd.notna(fits) and fits > forms:
         stops.append(_stop("Two phases", run["run_id"], forms, ["sequences", "losses"], (
-            f"First the clusters form: from this step on, epoch {forms / epochs:.3g}, there is a "
-            "head. Then the regions follow. At epoch "
-            f"{fits / epochs:.3g} each cluster lies in the region of its answer. Press Play to see "
-            "this."
-        )))  # fmt: skip
+            f"First the clusters form: at epoch {forms / epochs:.3g}, there is one for each sum. "
+            f"Then the regions move. Press Play to see this, up to epoch {fits / epochs:.3g}: each "
+            "cluster lies in the region of its answer."
+        ), int(fits)))  # fmt: skip
     return stops
 
 
@@ -71,12 +71,16 @@ def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, 
     if played_spikes.empty:
         return []
     spike = played_spikes.sort_values(["height", "run_id"], ascending=[False, True]).iloc[0]
-    return [_stop("A loss spike", spike["run_id"], spike["step"], ["losses", "sequences"], (
+    until = spike["step"] + 10 * (spike["step"] - spike["before"])
+    return [_stop("A loss spike", spike["run_id"], spike["step"], ["sequences", "losses"], (
         f"Long after the task is learned, the train loss jumps from {spike['baseline']:.2g} to "
         f"{spike['height']:.2g} nat (its unit) at step {spike['step']}. Press Play to see "
-        "whether the clusters move and how fast the network recovers."
-    ))]  # fmt: skip
+        "the network recover."
+    ), until)]  # fmt: skip
 
 
-def _stop(title: str, run_id: str, step: int, panels: list[str], text: str) -> dict[str, Any]:
-    return {"title": title, "run": run_id, "step": int(step), "panels": panels, "text": text}
+def _stop(
+    title: str, run_id: str, step: int, panels: list[str], text: str, until: int | None = None
+) -> dict[str, Any]:
+    stop = {"title": title, "run": run_id, "step": int(step), "panels": panels, "text": text}
+    return stop if until is None else stop | {"until": int(until)}
