@@ -71,17 +71,6 @@ def test_the_collection_of_ones_own_works_as_printed(tmp_path, monkeypatch, caps
     assert "our notebook: At width 16 the mean test accuracy is 0.9" in capsys.readouterr().out
 
 
-def test_links_lead_somewhere():
-    written = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "config/README.md")
-    links = {
-        file.parent / target
-        for file in (*(ROOT / name for name in written), *(ROOT / "docs").glob("*.md"))
-        for target in re.findall(r"\]\(([^)#]+)", file.read_text())
-        if not target.startswith("http")
-    }
-    assert links and {link for link in links if not link.exists()} == set()
-
-
 def test_every_table_is_listed():
     """The listing has each table's meaning; it is generated for the collections in the template."""
     tables = registry.modules(registry.SHIPPED, "tables")

@@ -198,17 +198,6 @@ def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
         assert 'id="musat-verdicts"' in page
 
 
-def test_every_claim_names_a_figure_that_exists_or_none():
-    for collection in registry.SHIPPED:
-        own = collection.modules("figures")
-        assert set(collection.metadata.figures) <= own.keys()
-        path = collection.folder / "claims.csv"
-        if path.exists():
-            named = pd.read_csv(path)["figure"].dropna()
-            assert set(named) <= own.keys(), path
-            assert len(named) > 0
-
-
 def test_a_study_has_the_claims_of_collections_whose_roles_it_has():
     assert claims.read(planning.plan(config())).empty
     published = claims.read(planning.plan(config() | {"reproduce": {"table1": "e"}}))

@@ -16,7 +16,6 @@ from conftest import (
     config,
     config_of,
     experiment,
-    make_all,
     make_tables,
     run_blocks,
     table_of,
@@ -82,30 +81,6 @@ def test_two_systems_share_a_table(tmp_path):
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
     assert frame["test_loss"].isna().tolist() == [False, False, True, True]
-
-
-@pytest.mark.parametrize("system", ["constant_attention", "particles"])
-def test_a_study_whose_runs_all_diverged_has_all_tables_figures_and_a_report(tmp_path, system):
-    """Diverged runs have rows, and tables and figures of finished runs say that there are none."""
-    if system == "constant_attention":
-        roles = ("table1", "weight_magnitudes", "projection_gallery", "network_forces")
-        change = {"parameters": {"learning_rate": 1e30}, "steps": 20}
-    else:
-        roles, change = ("table2",), {"parameters": {"step_size": 1e300}, "steps": 20}
-    study = planning.plan(
-        config(tmp_path, system=system, **change) | {"reproduce": dict.fromkeys(roles, "e")}
-    )
-    make_all(run_blocks(study))
-    assert set(parquet.read_table(study, "runs")["status"]) == {"diverged"}
-    assert parquet.read_table(study, "structures").empty
-    if system == "constant_attention":
-        assert parquet.read_table(study, "embeddings").empty
-        assert parquet.read_table(study, "weight_magnitudes").empty
-    summary = parquet.read_table(study, "outcome_summary")
-    assert set(summary["n_runs"]) == {0} and set(summary["n_planned"]) == {2}
-    assert summary[["estimate", "low", "high"]].isna().all(axis=None)
-    assert set(parquet.read_table(study, "scorecard")["verdict"]) == {"not_run"}
-    assert "diverged" in (tmp_path / "report.html").read_text()
 
 
 def test_small_samples_are_the_first_seeds():

@@ -126,29 +126,6 @@ def test_yaml_anchors_and_merges(tmp_path):
     assert [point.steps for point in planning.plan_file(path).points] == [5, 6]
 
 
-def described(json_schema, path=""):
-    """Yield every key of a JSON schema with its description."""
-    for key, sub in json_schema.get("properties", {}).items():
-        yield f"{path}{key}", sub.get("description", "")
-        for inner in (sub, sub.get("items"), sub.get("additionalProperties")):
-            if isinstance(inner, dict):
-                yield from described(inner, f"{path}{key}.")
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_every_parameter_is_described_and_has_a_valid_default(system):
-    parameters = SYSTEMS[system].parameters
-    allowed = {"properties": SYSTEMS[system].schemas, "additionalProperties": False}
-    schema.check(SYSTEMS[system].defaults, allowed)
-    assert all(len(parameter.description) > 10 for parameter in parameters.values())
-
-
-def test_every_key_of_a_collection_is_described():
-    keys = dict(described(schema.of(CollectionFile)))
-    assert {"short", "roles.needs.varies"} <= keys.keys()
-    assert all(len(description) > 10 for description in keys.values())
-
-
 def test_every_shipped_collection_says_what_it_may():
     for collection in registry.SHIPPED:
         path = collection.folder / "collection.yaml"

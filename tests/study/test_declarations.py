@@ -4,7 +4,7 @@ import pytest
 from conftest import config_of, refused
 
 from circlet.errors import ConfigError
-from circlet.study import declarations, planning, registry, targets
+from circlet.study import planning, targets
 
 TABLE, FIGURE = "tables/distances.py", "figures/distances.py"
 WRONG = {
@@ -37,10 +37,7 @@ def test_a_wrong_declaration_is_one_line_that_names_the_file(mine, case):
     text = (mine / file).read_text()
     assert old in text
     (mine / file).write_text(text.replace(old, new, 1))
-    registry.find([mine])
-    kind = file.split("/")[0]
-    module = f"circlet.collections.mine.{kind}.distances"
-    said = refused(lambda: declarations.declared(kind, module))
+    said = refused(lambda: planning.plan(config_of(mine)))
     assert said.startswith(str(mine / file)) and expected in said
 
 

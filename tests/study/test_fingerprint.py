@@ -110,21 +110,6 @@ def test_processes_share_summaries_of_sources(tmp_path):
     assert run(file) == (number, digest)
 
 
-def test_a_command_keeps_summaries_and_not_too_many(tmp_path):
-    def kept(*code):
-        subprocess.run(
-            [sys.executable, *code], env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, cwd=ROOT,
-            capture_output=True, check=True,
-        )  # fmt: skip
-        [file] = (tmp_path / "circlet/sources").iterdir()
-        return len(json.loads(file.read_text()))
-
-    planned = kept("-m", "circlet", "plan")
-    assert planned > 100
-    forgets = PARSES.replace("made, parsed", "sources.MOST_KEPT, made, parsed")
-    assert kept("-c", forgets.replace("= sources._made, []", "= 50, sources._made, []")) < planned
-
-
 TARGETS = {
     ("tables", "scorecard"): ("musat/claims.csv", "ding/claims.csv", "analysis/make.py",
                               "musat/systems/particles.py"),

@@ -176,6 +176,11 @@ def strongest(of):
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
         ([{"shrink": {}}], "there is no intervention 'shrink' (there are: scale"),
         ([{"freeze": {"what": 1}}], "interventions"),
+        ([{"change": {"step": 3}}], "change: needs learning_rate or weight_decay"),
+        ([{"change": {"step": 3, "weight_decay": -1}}], "weight_decay: -1"),
+        ([{"change": {"step": 5, "weight_decay": 3}}], "begins after step 5, but runs have 5"),
+        ([{"change": {"step": 3, "over": 5, "weight_decay": 3}}], "ends after step 8, but runs"),
+        ([{"warm_up": {"steps": 6}}], "warm_up: ends after step 6, but runs have 5 steps"),
     ],
 )
 def test_bad_interventions_are_one_line(tmp_path, acts, message):

@@ -1,10 +1,7 @@
 """Names that belong to a paper occur only in its collection."""
 
 import ast
-import importlib
 import re
-
-import pytest
 
 from circlet.config.experiment import Logs
 from circlet.study import declared_systems, interventions, registry
@@ -25,18 +22,6 @@ def test_nothing_shared_names_a_paper_or_its_systems():
     assert len(files) > 90
     found = {str(path): named.findall(path.read_text(encoding="utf-8")) for path in files}
     assert not {path: words for path, words in found.items() if words}
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_outcomes_of_systems_are_columns_of_tables(name):
-    modules = {table: m for c in registry.SHIPPED for table, m in c.modules("tables").items()}
-    assert SYSTEMS[name].outcomes
-    for outcome in SYSTEMS[name].outcomes:
-        columns = importlib.import_module(modules[outcome.table]).COLUMNS
-        names = [column.name for column in columns] + [*SYSTEMS[name].metrics]
-        needed = [outcome.column or outcome.name, *outcome.where]
-        needed += [f"{outcome.name}_after"] if outcome.kind == "time" else []
-        assert set(needed) <= set(names)
 
 
 def literals(path):

@@ -244,17 +244,3 @@ def test_a_log_that_a_system_lacks_may_be_switched_off():
 
 def test_a_log_at_the_last_step_is_allowed():
     planning.plan(config(log={"embeddings": {"at": [5]}}))
-
-
-@pytest.mark.parametrize(
-    ("system", "count", "together"),
-    [
-        ("constant_attention", 100, 50),  # the caches hold 69 runs
-        ("constant_attention", 10, 10),
-        ("embedding_mlp", 8, 1),
-        ("particles", 50, 10),  # the caches hold 11
-        ("sparse_transformer", 50, 50),
-    ],
-)
-def test_a_block_advances_in_groups_alike(system, count, together):
-    assert planning.plan(config(system=system)).points[0].cpu_batch(count) == together

@@ -6,7 +6,7 @@ from test_registry import having, less
 
 from circlet.analysis import claims
 from circlet.storage import schema
-from circlet.study import declarations, planning
+from circlet.study import declarations, declared_systems, own_collections, planning, registry
 
 CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
 ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,10,0.1,distances\n"
@@ -106,6 +106,11 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
     change, expected = LOOKED_UP[case]
     folders = change(mine)
     assert expected in refused(lambda: planning.plan(config_of(*folders)))
+
+
+def test_shipped_collections_refer_to_what_exists():
+    systems = declared_systems.Systems(registry.SHIPPED)
+    own_collections.check_names(registry.SHIPPED, registry.SHIPPED, systems)
 
 
 def test_columns_of_the_table_of_runs_are_no_names_of_parameters():

@@ -160,19 +160,6 @@ def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
     study = planning.plan_file(tmp_path / "study.yaml")  # `mine` is relative to it
     assert [point.name for point in study.points] == ["p5_d2_r0.1", "p5_d2_r0.5"]
     assert study.points[0].system.equations == "circlet.collections.mine.equations.drift"
-    every = targets.ordered(study)
-    files = {path.relative_to(tmp_path / "results").as_posix()
-             for target in every for path in target.outputs}  # fmt: skip
-    drawn = {f"figures/mine.distances.{end}" for end in ("svg", "png")}
-    assert files >= {"tables/mine.distances.parquet", *drawn, "report.html", "explorer.html"}
-    (table,) = (t for t in targets.tables(study) if t.name == "mine.distances")
-    assert table.module == "circlet.collections.mine.tables.distances"
-    assert table.inputs == [
-        block.log(kind) for block in study.blocks for kind in ("runs", "embeddings")
-    ]
-    (listed,) = (t for t in every if t.name == "explorer_runs")
-    assert table.outputs[0] in listed.inputs
-    assert table.job_log == study.results / "job_logs/tables/mine.distances.log"
     make_all(run_blocks(study))
     rows = pd.read_parquet(study.table("mine.distances"))
     assert set(rows["system"]) == {"mine.drift"}

@@ -18,20 +18,6 @@ def shipped(kind):
     return {n: m for c in registry.SHIPPED for n, m in c.modules(kind).items()}
 
 
-@pytest.mark.parametrize("kind", ["tables", "figures"])
-def test_every_name_in_a_declaration_is_known(kind):
-    """A misspelt declaration would silently leave out a table."""
-    roles = {role for collection in registry.SHIPPED for role in collection.roles}
-    known = {
-        "TABLES": shipped("tables"), "OPTIONAL_TABLES": shipped("tables"),
-        "ROLES": roles, "OPTIONAL_ROLES": roles, "SYSTEMS": SYSTEMS, "LOGS": {"runs", *LOGS},
-    }  # fmt: skip
-    for name, module in shipped(kind).items():
-        for declaration, values in declarations.declared(kind, module).items():
-            if declaration in known and not isinstance(values, str):
-                assert set(values) <= set(known[declaration]), f"{name}: {declaration}"
-
-
 def test_every_target_is_made_by_some_study_that_is_shipped():
     every = {*shipped("tables"), *shipped("figures")}
     for name in ("smoke", "paper", "full_length", "findings", "delays"):

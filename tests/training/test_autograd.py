@@ -83,19 +83,6 @@ def test_equal_to_a_plain_loop(system, optimizer):
     assert not torch.equal(stacked[name][1], stacked[name][2])
 
 
-def test_weights_follow_their_own_seeds():
-    equations = autograd.equations(point("quadratic").system)
-    own = point("quadratic").parameters
-    first, other = (point("quadratic", runs=4).seeds(seed) for seed in (1, 2))
-    mixed = type(first)(first.embedding, other.network, first.data, first.order)
-    a, b, both = (equations.initial(own, seeds) for seeds in (first, other, mixed))
-    assert list(a) == ["embedding", "output.weight"]
-    assert all(values.dtype == np.float64 for values in a.values())
-    np.testing.assert_array_equal(both["embedding"], a["embedding"])
-    np.testing.assert_array_equal(both["output.weight"], b["output.weight"])
-    assert (a["embedding"] != b["embedding"]).all()
-
-
 def test_the_generator_of_torch_is_left_alone():
     torch.manual_seed(0)
     before = torch.default_generator.get_state()

@@ -11,7 +11,6 @@ from conftest import config
 from test_verify import of
 
 from circlet import native
-from circlet.errors import ConfigError
 from circlet.study import planning, swept
 from circlet.training import autograd, native_run, run
 from circlet.training.verify import verify
@@ -134,34 +133,6 @@ def test_users_networks_change_as_in_a_plain_loop(tmp_path):
     declared = autograd.equations(of_user.system).weight_decay_multipliers({})
     assert declared == {"embedding": 3, "output.bias": 0}
     assert verify(of_user, [0, 1], CPU, steps=6) < 1e-12
-
-
-REFUSED = {
-    "nothing changes": ({"change": {"step": 3}}, {}, "change: needs learning_rate or weight_decay"),
-    "too late": (
-        {"change": {"step": STEPS, "weight_decay": 3}},
-        {},
-        f"change: begins after step {STEPS}, but runs have {STEPS} steps",
-    ),
-    "too slow": (
-        {"change": {"step": 3, "over": STEPS, "weight_decay": 3}},
-        {},
-        f"change: ends after step {STEPS + 3}, but runs have {STEPS} steps",
-    ),
-    "too slow a start": (
-        {"warm_up": {"steps": STEPS + 1}},
-        {},
-        f"warm_up: ends after step {STEPS + 1}, but runs have {STEPS} steps",
-    ),
-    "a negative decay": ({"change": {"step": 3, "weight_decay": -1}}, {}, "weight_decay"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused(case):
-    intervention, changes, message = REFUSED[case]
-    with pytest.raises(ConfigError, match=message):
-        point(intervention, **changes)
 
 
 def test_values_make_points_and_columns():

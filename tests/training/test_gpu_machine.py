@@ -74,16 +74,6 @@ def bare(tmp_path):
     return run
 
 
-def test_the_machine_is_bare(bare):
-    """Otherwise the tests below would show nothing."""
-    code = (
-        "import importlib.metadata as m, importlib.util as u, shutil;"
-        "print([u.find_spec(n) for n in ('snakemake', 'hypothesis', 'xdist')],"
-        "shutil.which('git'), any(d.name == 'circlet' for d in m.distributions()))"
-    )
-    assert bare("-c", code).stdout.strip() == "[None, None, None] None False"
-
-
 def test_runs_are_made_on_a_bare_machine(bare, tmp_path):
     study = config(tmp_path / "results")
     (tmp_path / "config.yaml").write_text(json.dumps(study))

@@ -1,8 +1,8 @@
 """Runs that continue from a kept final state: more steps, other logs, refused cases."""
 
-import pyarrow.parquet as pq
 import pytest
 from conftest import config, ran, run_blocks
+from test_checkpoints import logs as logs_of
 
 from circlet.study import planning
 from circlet.training import job
@@ -20,16 +20,8 @@ def made(folder, steps, **changes):
     return run_blocks(planning.plan(config(folder, steps=steps, keep_state=True, **changes)))
 
 
-def logs(study, but=("seconds",)):
-    """Return the columns of all logs, except those that say how long runs took."""
-    found = {}
-    for block in study.blocks:
-        for kind in block.point.logs:
-            table = pq.read_table(block.log(kind))
-            for name in table.column_names:
-                if name not in but:
-                    found[block.name, kind, name] = table[name].to_pylist()
-    return found
+def logs(study):
+    return {block.key: logs_of(block) for block in study.blocks}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)

@@ -3,48 +3,62 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, experiment, make_tables, run_blocks
+from conftest import ROOT, config, experiment, make_all, make_tables, run_blocks
 
-from circlet import build
 from circlet.storage import parquet
-from circlet.study import planning, plots, targets
+from circlet.study import planning
 
 
 def smoke(folder, **parameters):
     """Write the part of the smoke study that trains embedding_mlp, with some parameters changed."""
-    config = yaml.safe_load((ROOT / "config/smoke.yaml").read_text())
+    whole = yaml.safe_load((ROOT / "config/smoke.yaml").read_text())
     experiments = {
         name: settings | {"parameters": settings["parameters"] | parameters}
-        for name, settings in config["experiments"].items()
+        for name, settings in whole["experiments"].items()
         if settings["system"] == "embedding_mlp"
     }
-    roles = {role: name for role, name in config["reproduce"].items() if name in experiments}
+    roles = {role: name for role, name in whole["reproduce"].items() if name in experiments}
     plots = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
     own = {"experiments": experiments, "reproduce": roles, "figures": plots}
     return planning.plan({"results": str(folder)} | own)
 
 
-def test_a_study_whose_runs_all_diverge_has_all_tables_and_figures(tmp_path):
-    """Its claims are not run, and its planned runs are counted."""
-    study = run_blocks(smoke(tmp_path, learning_rate=1e30))
-    make_tables(study)
-    drawn = [figure.name for figure in targets.figures(study)]
-    for figure in targets.figures(study):
-        build.make(figure)
-    runs = parquet.read_table(study, "runs").set_index("experiment")
-    assert set(runs["status"]) == {"diverged", "no_parent"}
-    assert set(runs.loc["ablated_starts", "status"]) == {"no_parent"}
-    assert len(parquet.read_table(study, "survival")) == 0
-    assert {"forecast", "ode_fits", "survival_by_signal", "precision"} <= set(drawn)
-    names = {plot.name for plot in plots.of(study)}
-    assert names <= set(drawn) and len(set(drawn) - names) == 20
-    card = parquet.read_table(study, "scorecard")
-    assert set(card["verdict"]) == {"not_run"}
-    assert (card["note"] != "").all()
+def diverging(folder, system):
+    """Return a study of a system whose runs all diverge."""
+    if system == "embedding_mlp":
+        return smoke(folder, learning_rate=1e30)
+    roles, parameters = {
+        "constant_attention": (
+            ("table1", "weight_magnitudes", "projection_gallery", "network_forces"),
+            {"learning_rate": 1e30},
+        ),
+        "particles": (("table2",), {"step_size": 1e300}),
+    }[system]
+    study = config(folder, system=system, parameters=parameters, steps=20)
+    return planning.plan(study | {"reproduce": dict.fromkeys(roles, "e")})
+
+
+@pytest.mark.parametrize("system", ["constant_attention", "particles", "embedding_mlp"])
+def test_a_study_whose_runs_all_diverge_has_all_tables_figures_and_a_report(tmp_path, system):
+    """Diverged runs have rows and are counted; no claim is judged."""
+    study = diverging(tmp_path, system)
+    make_all(run_blocks(study))
+    runs = parquet.read_table(study, "runs")
+    without_parent = runs["experiment"] == "ablated_starts"
+    assert set(runs.loc[~without_parent, "status"]) == {"diverged"}
+    assert set(runs.loc[without_parent, "status"]) <= {"no_parent"}
+    empty = {"embedding_mlp": "survival", "particles": "structures"}.get(
+        system, "weight_magnitudes"
+    )
+    assert parquet.read_table(study, empty).empty
     summary = parquet.read_table(study, "outcome_summary")
     assert (summary["n_runs"] == 0).all()
-    circles = summary[summary["outcome"] == "n_circles"]
-    assert circles["n_planned"].sum() == sum(block.count for block in study.blocks)
+    assert summary[["estimate", "low", "high"]].isna().all(axis=None)
+    one = summary[summary["outcome"] == study.known[system].outcomes[0].name]
+    assert one["n_planned"].sum() == sum(block.count for block in study.blocks)
+    card = parquet.read_table(study, "scorecard")
+    assert set(card["verdict"]) == {"not_run"} and (card["note"] != "").all()
+    assert "diverged" in (tmp_path / "report.html").read_text()
 
 
 def test_fits_of_too_few_steps_say_so(tmp_path):

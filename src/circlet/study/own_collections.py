@@ -1,8 +1,8 @@
 """Check of all names that a user's collection refers to, when a study is planned.
 
 An unknown name would silently leave out a table, a figure or a claim, or stop a study after hours.
-Only names of columns are checked later, by the jobs of the tables that have or read them. For the
-shipped collections the tests check all names.
+Only names of columns are checked later, by the jobs of the tables that have or read them. A test
+checks the shipped collections.
 """
 
 import re
@@ -25,9 +25,14 @@ from circlet.study.registry import Collection, path_of
 
 def check(collections: Iterable[Collection], systems: Systems) -> None:
     """Check all names in the user's collections; raises ConfigError that names the file."""
-    user_collections = [collection for collection in collections if not collection.shipped]
-    if not user_collections:
-        return
+    if user_collections := [collection for collection in collections if not collection.shipped]:
+        check_names(user_collections, collections, systems)
+
+
+def check_names(
+    checked: Iterable[Collection], collections: Iterable[Collection], systems: Systems
+) -> None:
+    """Check all names in some of the collections; raises ConfigError that names the file."""
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()
@@ -38,7 +43,7 @@ def check(collections: Iterable[Collection], systems: Systems) -> None:
         "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
         "PLACES": ("place", PLACES), "CONFIG": ("key", Config.__struct_fields__),
     }  # fmt: skip
-    for collection in user_collections:
+    for collection in checked:
         for module, says in _declarations(collection):
             path = path_of(module)
             for name, values in says.items():
