@@ -77,7 +77,7 @@ def _log(value: float) -> float:
 
 
 def _z(r: float) -> float:
-    return math.atanh(r) if abs(r) < 1 else math.copysign(math.inf, r)
+    return math.copysign(math.inf, r) if abs(r) >= 1 else math.atanh(r)
 
 
 _LINEAR = Scale(lambda x: x, lambda x: x)
@@ -146,8 +146,8 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
             verdict, n = UNDECIDABLE, paper_estimate.n
             few = "one run" if n == 1 else f"only {n} runs"
             why = f"the paper has {few}: by the spread of ours, no number of ours can decide it"
-    center = paper_estimate.value
-    shown = gap.mapped(lambda off: _back(claim, center + off) - _back(claim, center))
+    center, back = paper_estimate.value, scale(claim).back
+    shown = gap.mapped(lambda off: back(center + off) - back(center))
     return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
 
 
@@ -176,7 +176,7 @@ def on_scale(claim: Any, measured: Estimate) -> Estimate:
 
 def _angle(claim: Any, count: float, n: int) -> Estimate:
     """Return a share of n runs on its scale; ``count`` is among the paper's number of runs."""
-    center, half = _to(claim, count), stats.Z / math.sqrt(n + 0.5)
+    center, half = scale(claim).to(count), stats.Z / math.sqrt(n + 0.5)
     return Estimate(center, center - half, center + half, n)
 
 
@@ -217,22 +217,17 @@ def accepted(claim: Any) -> tuple[float, float]:
     kind = claim["kind"]
     if kind.startswith("words"):
         return float(claim["least"]), float(claim["most"])
-    center = _to(claim, float(claim["published"]))
-    return _back(claim, center - margin(claim)), _back(claim, center + margin(claim))
+    to, back = scale(claim)
+    center, off = to(float(claim["published"])), margin(claim)
+    return back(center - off), back(center + off)
 
 
-def _to(claim: Any, value: float) -> float:
-    """Map a value in the claim's unit (for a share, a count of the paper's runs) to the scale."""
-    if claim["kind"] == "share":
-        return float(stats.angle(value, float(claim["published_n"])))
-    return SCALES[claim["kind"]].to(value)
-
-
-def _back(claim: Any, x: float) -> float:
-    """Map a value on the scale to the claim's unit; the inverse of `_to`."""
-    if claim["kind"] == "share":
-        return stats.angle_count(x, float(claim["published_n"]))
-    return SCALES[claim["kind"]].back(x)
+def scale(claim: Any) -> Scale:
+    """Return the scale of a claim's kind; values of a share are counts of the paper's runs."""
+    if claim["kind"] != "share":
+        return SCALES[claim["kind"]]
+    n = float(claim["published_n"])
+    return Scale(lambda count: float(stats.angle(count, n)), lambda x: stats.angle_count(x, n))
 
 
 def chances(margin: float, half: float) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -13,19 +13,6 @@ from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import SHARE
 
 MOST = 3  # most outcomes named for an experiment
-
-
-class _Ends(NamedTuple):
-    """Estimates of an outcome at both ends of a sweep, and the extremes between them.
-
-    ``highest`` and ``lowest`` have the value of the parameter as text; None if no interval
-    excludes the estimates at both ends.
-    """
-
-    first: float
-    last: float
-    highest: tuple[float, str] | None
-    lowest: tuple[float, str] | None
 
 
 def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
@@ -70,8 +57,11 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
     return by_experiment
 
 
-def _ends(estimates: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
-    """Return the estimates at both ends of a sweep, for each outcome that has them."""
+def _ends(estimates: pd.DataFrame, parameter: Swept) -> dict[str, tuple[float, str]]:
+    """Return the change of each outcome between both ends of a sweep, as a number and in words.
+
+    The words include the extreme between the ends, if its interval excludes both estimates there.
+    """
     by_outcome = {}
     last = len(parameter.values) - 1
     for outcome, rows in estimates.dropna(subset=["estimate"]).groupby("outcome"):
@@ -79,11 +69,13 @@ def _ends(estimates: pd.DataFrame, parameter: Swept) -> dict[str, _Ends]:
         if not {0, last} <= set(line.index):
             continue
         first, end = line.loc[[0, last], "estimate"]
-        above = line[line["low"] > max(first, end)]["estimate"]
-        below = line[line["high"] < min(first, end)]["estimate"]
-        highest = (above.max(), parameter.texts[above.idxmax()]) if len(above) else None
-        lowest = (below.min(), parameter.texts[below.idxmin()]) if len(below) else None
-        by_outcome[outcome] = _Ends(first, end, highest, lowest)
+        above, below = line["low"] > max(first, end), line["high"] < min(first, end)
+        word, side, is_beyond = ("highest", 1, above) if end > first else ("lowest", -1, below)
+        text = f" from {number(first)} to {number(end)}"
+        if is_beyond.any():
+            at = (side * line.loc[is_beyond, "estimate"]).idxmax()
+            text += f", {word}, {number(line.loc[at, 'estimate'])}, at {parameter.texts[at]}"
+        by_outcome[outcome] = end - first, text
     return by_outcome
 
 
@@ -91,7 +83,7 @@ def _of(
     parameter: Swept,
     effects: pd.DataFrame,
     shares: set[str],
-    ends: dict[str, _Ends],
+    ends: dict[str, tuple[float, str]],
 ) -> Iterator[str]:
     """Yield a sentence on what a parameter changes; for words, one per value except the first."""
     if parameter.is_words:
@@ -118,7 +110,7 @@ def _by(
     row: dict[str, Any],
     name: str,
     shares: set[str],
-    ends: _Ends | None = None,
+    ends: tuple[float, str] | None = None,
 ) -> str:
     """Return an outcome and its change, with the values at both ends if these agree in sign."""
     what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
@@ -126,10 +118,8 @@ def _by(
     if name == "change":
         return f"{what} {'+' if row[name] > 0 else ''}{amount}"
     trend = "rises" if row[name] > 0 else "falls"
-    if ends and (ends.last - ends.first) * row[name] > 0:
-        trend += f" from {number(ends.first)} to {number(ends.last)}"
-        word, inner = ("highest", ends.highest) if row[name] > 0 else ("lowest", ends.lowest)
-        trend += f", {word}, {number(inner[0])}, at {inner[1]}" if inner else ""
+    if ends and ends[0] * row[name] > 0:
+        trend += ends[1]
     return f"{what} {trend} (ρ = {amount})"
 
 

@@ -99,7 +99,7 @@ def test_a_logit_scale_that_no_temperature_reaches_recovers_an_unknown_share():
 def test_cells_in_which_most_runs_do_not_grok_are_left_out():
     runs = clamped(lambda norm, _: 1000.0, by_norm_and_temperature)
     runs.loc[(runs["clamp_factor"] > 1.1) & (runs["seed"] > 2), "generalised_step"] = math.nan
-    assert logit_mediation.Cells.of(logit_mediation.BySeed.of(runs)).norm.max() == 1.1
+    assert logit_mediation.Cells.of(logit_mediation.by_seed(runs)).norm.max() == 1.1
 
 
 def forks(law, spread, seeds=12):

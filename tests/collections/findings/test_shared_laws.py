@@ -102,7 +102,7 @@ def test_sums_add_up_to_least_squares():
     whole = shared_laws.total(parts)
     np.testing.assert_allclose(whole.solve(), direct[0], rtol=1e-6)
     assert whole.error(whole.solve()) == pytest.approx(float(direct[1][0]), rel=1e-6)
-    np.testing.assert_allclose((whole - parts[0]).terms, shared_laws.total(parts[1:]).terms)
+    np.testing.assert_allclose(whole.terms - parts[0].terms, shared_laws.total(parts[1:]).terms)
 
 
 def test_a_rollout_of_the_true_law_is_the_run():

@@ -21,6 +21,7 @@ function of its signal. So the strongest signals at the start are also the stron
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,45 +37,30 @@ MOST_TERMS = 8  # most terms that a selection tries
 LEAST = 6  # fewest runs of a point
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Signals (steps, frequencies) at some steps, their moments (steps, 1), and the last change."""
-
-    s: Array
-    v: Array
-
-    @property
-    def m(self) -> Array:
-        """Mean signal."""
-        return self.s.mean(-1, keepdims=True)
-
-    @property
-    def q(self) -> Array:
-        """Mean square."""
-        return (self.s**2).mean(-1, keepdims=True)
-
+Term = Callable[[Array, Array, Array, Array], Array]
+"""A function of s and v, (..., n), m and q, (..., 1)."""
 
 # Terms of mean-field laws. The first six are proportional to the scale of the signals: laws of
 # these terms alone are the same at any scale.
-TERMS: dict[str, Callable[[Moments], Array]] = {
-    "s": lambda x: x.s,
-    "m": lambda x: x.m + 0 * x.s,
-    "q/m": lambda x: x.q / x.m + 0 * x.s,
-    "s^2/m": lambda x: x.s**2 / x.m,
-    "s q/m^2": lambda x: x.s * x.q / x.m**2,
-    "s^3/m^2": lambda x: x.s**3 / x.m**2,
-    "1": lambda x: np.ones_like(x.s),
-    "s/m": lambda x: x.s / x.m,
-    "q/m^2": lambda x: x.q / x.m**2 + 0 * x.s,
-    "s^2": lambda x: x.s**2,
-    "s m": lambda x: x.s * x.m,
-    "m^2": lambda x: x.m**2 + 0 * x.s,
-    "q": lambda x: x.q + 0 * x.s,
+TERMS: dict[str, Term] = {
+    "s": lambda s, v, m, q: s,
+    "m": lambda s, v, m, q: m,
+    "q/m": lambda s, v, m, q: q / m,
+    "s^2/m": lambda s, v, m, q: s**2 / m,
+    "s q/m^2": lambda s, v, m, q: s * q / m**2,
+    "s^3/m^2": lambda s, v, m, q: s**3 / m**2,
+    "1": lambda s, v, m, q: np.ones_like(s),
+    "s/m": lambda s, v, m, q: s / m,
+    "q/m^2": lambda s, v, m, q: q / m**2,
+    "s^2": lambda s, v, m, q: s**2,
+    "s m": lambda s, v, m, q: s * m,
+    "m^2": lambda s, v, m, q: m**2,
+    "q": lambda s, v, m, q: q,
 }
-MEMORY: dict[str, Callable[[Moments], Array]] = {
-    "v": lambda x: x.v,
-    "mean v": lambda x: x.v.mean(-1, keepdims=True) + 0 * x.s,
-    "v s/m": lambda x: x.v * x.s / x.m,
+MEMORY: dict[str, Term] = {
+    "v": lambda s, v, m, q: v,
+    "mean v": lambda s, v, m, q: v.mean(-1, keepdims=True),
+    "v s/m": lambda s, v, m, q: v * s / m,
 }
 
 
@@ -108,29 +94,23 @@ def mean_field(names: Sequence[str]) -> Form:
     functions = [all_terms[name] for name in names]
 
     def design(s: Array, v: Array) -> Array:
-        moments = Moments(s, v)
-        return np.stack([term(moments) for term in functions], axis=-1)
+        m, q = s.mean(-1, keepdims=True), (s**2).mean(-1, keepdims=True)
+        terms = [np.broadcast_to(function(s, v, m, q), s.shape) for function in functions]
+        return np.stack(terms, axis=-1)
 
     return Form(design, tuple(names))
 
 
-def _one(s: Array) -> Array:
-    return np.ones((*s.shape, 1))
-
-
 def form(name: str, n: int) -> Form:
     """The law ``unconstrained`` or ``equivariant`` of n frequencies."""
+    if name == "unconstrained":
+        return Form(
+            lambda s, v: np.insert(s, n, 1, axis=-1),
+            (*(f"x_{k}" for k in range(1, n + 1)), "1"),
+            each=True,
+        )
     ratio = tuple(f"r={r}" for r in range(1, n + 1))
-    match name:
-        case "unconstrained":
-            return Form(
-                lambda s, v: np.concatenate([s, np.ones((len(s), 1))], -1),
-                (*(f"x_{k}" for k in range(1, n + 1)), "1"),
-                each=True,
-            )
-        case "equivariant":
-            return Form(lambda s, v: np.concatenate([ratio_terms(s), _one(s)], -1), (*ratio, "1"))
-    raise KeyError(name)
+    return Form(lambda s, v: np.insert(ratio_terms(s), n, 1, axis=-1), (*ratio, "1"))
 
 
 def changes(x: Array) -> tuple[Array, Array, Array]:
@@ -142,23 +122,12 @@ def changes(x: Array) -> tuple[Array, Array, Array]:
     return x[:-1], np.concatenate([np.zeros_like(y[:1]), y[:-1]]), y
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(NamedTuple):
     """Sums of products over steps, all that least squares need: they add up over runs."""
 
     terms: Array  # (terms, terms)
     target: Array  # (terms, outputs): one output, or one for each frequency
     square: float  # sum of the squared changes
-
-    def __add__(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.terms + other.terms, self.target + other.target, self.square + other.square
-        )
-
-    def __sub__(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.terms - other.terms, self.target - other.target, self.square - other.square
-        )
 
     def chosen(self, columns: Sequence[int]) -> "Sums":
         """Return the sums of some terms."""
@@ -189,10 +158,7 @@ def sums(form: Form, s: Array, v: Array, y: Array) -> Sums:
 
 def total(parts: Iterable[Sums]) -> Sums:
     """Add up the sums of several runs."""
-    first, *others = parts
-    for part in others:
-        first += part
-    return first
+    return Sums(*(np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -220,6 +186,10 @@ def select(parts: Sequence[Sums]) -> list[int]:
     errors: list[Array] = []  # by number of terms: error of each fold / its sum of squares
     folds = [range(i, len(parts), FOLDS) for i in range(min(FOLDS, len(parts)))]
     held = [total(parts[i] for i in fold) for fold in folds]
+    others = [
+        Sums(whole.terms - part.terms, whole.target - part.target, whole.square - part.square)
+        for part in held
+    ]
     while len(order) < min(MOST_TERMS, len(whole.terms)):
         remaining = [t for t in range(len(whole.terms)) if t not in order]
 
@@ -228,7 +198,7 @@ def select(parts: Sequence[Sums]) -> list[int]:
             return own.error(own.solve())
 
         order.append(min(remaining, key=misses))
-        own = [(whole - part).chosen(order).solve() for part in held]
+        own = [part.chosen(order).solve() for part in others]
         errors.append(np.array([part.chosen(order).error(c) / part.square
                                 for part, c in zip(held, own, strict=True)]))  # fmt: skip
     means = np.array([e.mean() for e in errors])

@@ -59,19 +59,14 @@ def tokens(axes: Axes, moment: Moment) -> None:
 
 def positions(axes: Axes, moment: Moment) -> None:
     """Position embeddings P: bold in the prefix."""
-    xy, k = _plane(axes, moment.view, "position"), _prefix(moment.view)
+    xy, k = _plane(axes, moment.view, "position"), int(moment.view["prefix"][0])
     shades = ["black"] * k + ["0.6"] * (len(xy) - k)
     _named(axes, xy, [str(i + 1) for i in range(len(xy))], shades)
 
 
-def _prefix(view: View) -> int:
-    """Return the length of the prefix."""
-    return int(view["prefix"][0])
-
-
 def _pairs(axes: Axes, moment: Moment, name: str) -> None:
     """Token and position pairs: colour is the token, the number the position."""
-    xy, k = _plane(axes, moment.view, name), _prefix(moment.view)
+    xy, k = _plane(axes, moment.view, name), int(moment.view["prefix"][0])
     p, length = xy.shape[:2]
     for token, colour in zip(range(p), _colours(moment.view), strict=False):
         if p * length <= MOST_LABELS:
@@ -104,7 +99,7 @@ def attention(axes: Axes, moment: Moment) -> None:
         rows, cmap="Blues", vmin=0, vmax=max(SCALE, float(rows.max())), aspect="auto",
         interpolation="nearest",
     )  # fmt: skip
-    axes.axvline(_prefix(moment.view) - 0.5, color="black", linewidth=1)
+    axes.axvline(int(moment.view["prefix"][0]) - 0.5, color="black", linewidth=1)
     axes.set(xticks=[], yticks=[])
     axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
     axes.set_ylabel("probes", fontsize=6)
@@ -127,20 +122,15 @@ def embeddings(axes: Axes, moment: Moment) -> None:
         )
 
 
-def _map(axes: Axes, moment: Moment, name: str) -> None:
+def decisions(axes: Axes, moment: Moment, name: str = "xi") -> None:
+    """Draw class probabilities over the plane of a layer, and the probes there."""
     view = moment.view
     pale = 1 - 0.45 * (1 - _colours(view))
     axes.imshow(
         np.clip(view[f"{name}_map"] @ pale, 0, 1), extent=tuple(view[f"{name}_box"]),
         origin="lower", interpolation="bilinear", aspect="equal",
     )  # fmt: skip
-    _plane(axes, view, name, origin=False)
-
-
-def decisions(axes: Axes, moment: Moment) -> None:
-    """Draw class probabilities over the plane of sequence embeddings, and the probes."""
-    _map(axes, moment, "xi")
-    _probes(axes, moment, moment.view["xi_xy"])
+    _probes(axes, moment, _plane(axes, view, name, origin=False))
 
 
 def normed_embeddings(axes: Axes, moment: Moment) -> None:
@@ -160,12 +150,6 @@ def outputs(axes: Axes, moment: Moment) -> None:
     """The MLP's output (strong), and the residual stream (pale)."""
     _probes(axes, moment, _plane(axes, moment.view, "r"), alpha=0.3)
     _probes(axes, moment, moment.view["mlp_xy"])
-
-
-def output_map(axes: Axes, moment: Moment) -> None:
-    """Draw class probabilities over the plane of residuals, and the probes' residuals."""
-    _map(axes, moment, "r")
-    _probes(axes, moment, moment.view["r_xy"])
 
 
 def probabilities(axes: Axes, moment: Moment) -> None:
@@ -200,9 +184,8 @@ def _curves(axes: Axes, moment: Moment, name: str) -> None:
 def losses(axes: Axes, moment: Moment) -> None:
     """Losses up to this step."""
     _curves(axes, moment, "loss")
-    if axes.get_yscale() != "log":
-        axes.set_yscale("log")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def accuracies(axes: Axes, moment: Moment) -> None:
@@ -224,7 +207,7 @@ PANELS: dict[str, Callable[[Axes, Moment], None]] = {
     "receptors (rows of W₁)": partial(_rays, name="receptor", marker="^"),
     "assemblers (columns of W₂)": partial(_rays, name="assembler", marker="v"),
     "MLP output, residual": outputs,
-    "decisions on the residual": output_map,
+    "decisions on the residual": partial(decisions, name="r"),
     "class probabilities": probabilities,
     "loss (nat), by epoch": losses,
     "accuracy, by epoch": accuracies,

@@ -38,24 +38,12 @@ COLUMNS = [
     *COUNTS,
 ]
 _SAMPLES, _FEWEST = 1000, 6
-_PIVOTED = ("generalised_step", "logit_scale_grokked")
+_PIVOTED = ["generalised_step", "logit_scale_grokked"]
 
 
-class BySeed(NamedTuple):
-    """Times and logit scales (seeds, cells), and the norm and temperature of each cell."""
-
-    times: np.ndarray
-    scales: np.ndarray
-    norm: np.ndarray
-    temperature: np.ndarray
-
-    @classmethod
-    def of(cls, runs: pd.DataFrame) -> "BySeed":
-        """Return those of runs at several norms and temperatures."""
-        cell = ["clamp_factor", "temperature"]
-        times, scales = (runs.pivot(index="seed", columns=cell, values=n) for n in _PIVOTED)
-        norm, temperature = np.array(times.columns.to_list(), dtype=float).T
-        return cls(times.to_numpy(float), scales.to_numpy(float), norm, temperature)
+def by_seed(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return times and logit scales: a row per seed, columns by quantity, norm and temperature."""
+    return runs.pivot(index="seed", columns=["clamp_factor", "temperature"], values=_PIVOTED)
 
 
 class Cells(NamedTuple):
@@ -67,12 +55,13 @@ class Cells(NamedTuple):
     scale: np.ndarray
 
     @classmethod
-    def of(cls, wide: BySeed, rows: np.ndarray | slice = slice(None)) -> "Cells":
-        """Return the cells of all seeds, or of some, perhaps repeated."""
-        time = np.median(np.nan_to_num(wide.times[rows], nan=np.inf), axis=0)
+    def of(cls, wide: pd.DataFrame, rows: np.ndarray | slice = slice(None)) -> "Cells":
+        """Return the cells of all seeds, rows of `by_seed`, or of some, perhaps repeated."""
+        times, scales = (wide[name].to_numpy(float)[rows] for name in _PIVOTED)
+        time = np.median(np.nan_to_num(times, nan=np.inf), axis=0)
         known = np.isfinite(time) & (time > 0)
-        scale = np.nanmedian(wide.scales[rows][:, known], axis=0)
-        return cls(wide.norm[known], wide.temperature[known], time[known], scale)
+        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float)[known].T
+        return cls(norm, temperature, time[known], np.nanmedian(scales[:, known], axis=0))
 
     def raised(self) -> tuple[int, np.ndarray] | None:
         """Return the cell of least norm and temperature, and those of the largest norm; or None."""
@@ -122,8 +111,8 @@ _VALUES = {"norm_effect": norm_effect, "recovered": recovered, "norm_adds": norm
 
 def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
     """Return values of the cells, with percentiles of bootstrap samples of seeds."""
-    wide, stream = BySeed.of(runs), np.random.default_rng(0)
-    n = len(wide.times)
+    wide, stream = by_seed(runs), np.random.default_rng(0)
+    n = len(wide)
     samples = [Cells.of(wide, stream.integers(0, n, n)) for _ in range(_SAMPLES)]
     found = {}
     for name, value in _VALUES.items():
@@ -148,7 +137,7 @@ def table(study: Study) -> Iterator[dict]:
     for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["loss", "residual", "p"]):
         if runs["generalised_step"].notna().sum() < 2:
             continue
-        cells = Cells.of(BySeed.of(runs))
+        cells = Cells.of(by_seed(runs))
         yield row | {
             **stats.columns(over_seeds(runs)),
             **association.correlation(cells.scale, np.log(cells.time)).columns("correlation"),

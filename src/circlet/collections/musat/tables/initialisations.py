@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import claims, stats
+from circlet.analysis import claims, stats, verdicts
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column
 from circlet.study.plan import Study
@@ -119,13 +119,6 @@ def judged(tables: np.ndarray, published: np.ndarray) -> tuple[np.ndarray, float
     return (published - mean) / spread, far, int(present.sum()), p
 
 
-def holm(p: list[float]) -> list[float]:
-    """p-values, corrected for how many they are (Holm's step-down)."""
-    from statsmodels.stats.multitest import multipletests
-
-    return multipletests(p, method="holm")[1].tolist() if p else []
-
-
 def published_cells(study: Study) -> dict[tuple[float, str], float]:
     """Table 1 of the paper by weight decay and cell, without the accuracy of a single circle."""
     rows = claims.read(study)
@@ -136,26 +129,21 @@ def published_cells(study: Study) -> dict[tuple[float, str], float]:
     return by_cell
 
 
-def _on_scale(cell: str, value: float) -> float:
-    if cell == "circles":
-        return float(stats.angle(value, _RUNS))
-    return math.atanh(value) if cell == "correlation" else value
-
-
-def _back(cell: str, value: float) -> float:
-    if cell == "circles":
-        return stats.angle_count(value, _RUNS)
-    return math.tanh(value) if cell == "correlation" else value
+def _scale(cell: str) -> verdicts.Scale:
+    kind = {"circles": "share", "correlation": "correlation"}.get(cell, "mean")
+    return verdicts.scale({"kind": kind, "published_n": _RUNS})
 
 
 def table(study: Study) -> Iterator[dict]:
     """A row per initialisation and cell, and one for the whole table."""
+    from statsmodels.stats.multitest import multipletests
+
     structures = parquet.read_table(study, "structures", "initialisations")
     paper = published_cells(study)
     decays = sorted({decay for decay, _ in paper})
     names = [(decay, cell) for decay in decays for cell in _CELLS]
     expected = np.array(
-        [_on_scale(cell, paper.get((decay, cell), math.nan)) for decay, cell in names]
+        [_scale(cell).to(paper.get((decay, cell), math.nan)) for decay, cell in names]
     )
     points = study.experiment(study.reproduce["initialisations"])
     judgements = []
@@ -176,7 +164,8 @@ def table(study: Study) -> Iterator[dict]:
         counts = {"n_runs": len(runs), "n_planned": planned}
         keys = {"initialisation": kind, "embedding_std": std, **counts}
         judgements.append((keys, tables, *judged(tables, expected)))
-    corrected = holm([p for *_, p in judgements])
+    p_values = [p for *_, p in judgements]
+    corrected = multipletests(p_values, method="holm")[1].tolist() if p_values else []
     for (keys, tables, z, distance, n_cells, p), p_holm in zip(judgements, corrected, strict=True):
         yield keys | {
             "cell": "all", "distance": distance, "n_cells": n_cells, "p": p, "p_holm": p_holm,
@@ -188,6 +177,6 @@ def table(study: Study) -> Iterator[dict]:
                     "weight_decay": decay,
                     "cell": cell,
                     "published": paper[decay, cell],
-                    "measured": None if mean is None else _back(cell, mean),
+                    "measured": None if mean is None else _scale(cell).back(mean),
                     "z": z[i],
                 }

@@ -9,25 +9,16 @@ it began.
 cause
     with the representation (embedding, position, query, value) from after and the MLP from before,
     and the reverse: a group whose swap alone makes more than half of the jump of the train loss is
-    a cause. ``representation``, ``mlp``, ``both``, or ``joint``, where neither alone does. The
-    embedding is the unembedding, too.
+    a cause; ``joint``: neither alone. The embedding is the unembedding, too.
 amplifier
     the layer that turns a small change into a large one, for the sequences that carry the spike
-    (the fewest that make half of all increases of the loss). ``norm_gain``: the norm amplifies a
-    change of xi by sqrt(d) / |xi|, relative to the median sequence. ``mlp_gain``: the slope of the
-    margin of the right class with respect to norm(xi), through the MLP, also relative to the
-    median. The larger gain decides: ``normalisation`` or ``feed_forward``.
-boundary_distance
-    distance of norm(xi) from the network's decision boundary, to first order and through the MLP:
-    size of the margin / slope, of the carriers, also relative to the median.
+    (the fewest that make half of all increases of the loss). The norm amplifies a change of xi by
+    sqrt(d) / |xi|, the MLP by the slope of the margin of the right class in norm(xi).
 norm_gain_quiet, mlp_gain_quiet, boundary_distance_quiet
-    the same for a quiet pair of logged steps, the first two of the ten before. Sequences whose loss
-    rises lie where the classifier is steep even in quiet times; the ratio of the two gains is what
-    the spike adds.
+    of the first two of the ten logged steps before. Sequences whose loss rises lie where the
+    classifier is steep even in quiet times; the ratio of the two gains is what the spike adds.
 
-``sharpness`` is the largest eigenvalue of the Hessian just before the spike, ``sharpness_earlier``
-ten logged steps earlier, and ``sharpness_quiet`` another ten earlier, if the network had fitted by
-then and no spike lies between these two: its rise in quiet steps.
+``sharpness_quiet`` is known if the network had fitted by then.
 """
 
 from collections.abc import Iterator
