@@ -66,6 +66,14 @@ def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
     ]
 
 
+EFFECTS = [
+    column("claim", pa.string(), "identifier of the claim"),
+    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
+    *COUNTS,
+]
+"""Columns of tables with the effects that claims are about."""
+
+
 def interval(meaning: str) -> list[pa.Field]:
     """Return the columns of a table whose rows are estimates; unbounded ends are null."""
     return [

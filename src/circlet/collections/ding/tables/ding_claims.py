@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from sklearn.metrics import roc_auc_score
 
 from circlet.analysis import association, contrasts, stats
@@ -18,7 +17,7 @@ from circlet.collections.ding import ablated_starts, moduli, ode, survivors
 from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs, signal_correlation
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import EFFECTS
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = (
@@ -39,11 +38,7 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("survival", "circle_counts")
 OPTIONAL_TABLES = ("circle_ablations", "losses", "ode_fits", "trajectories")
-COLUMNS = [
-    column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
-    *COUNTS,
-]
+COLUMNS = EFFECTS
 
 
 def line_at(survival: pd.DataFrame, x0: float) -> Estimate:

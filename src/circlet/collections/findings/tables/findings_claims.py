@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import EFFECTS
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
@@ -28,11 +27,7 @@ OPTIONAL_TABLES = (
     "precision",
     "relations",
 )
-COLUMNS = [
-    column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
-    *COUNTS,
-]
+COLUMNS = EFFECTS
 
 
 def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:

@@ -70,7 +70,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             f"the middle is {circle['norm_ratio']:.2f} times the smallest. Adding two numbers adds "
             "their angles, so the direction of their sum determines the answer. But sums of nearly "
             "opposite numbers fall near the middle, where all directions meet. Yellow marks sums "
-            "whose nearest other sum has another answer; they are hard to tell apart."
+            "whose nearest other sum has another answer; these two are hard to distinguish."
         )))  # fmt: skip
     if grid is not None:
         decay, p = grid.get("weight_decay"), int(grid["p"])

@@ -8,22 +8,17 @@ import math
 from collections.abc import Callable, Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import EFFECTS
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
 TABLES = ("structures",)
 OPTIONAL_TABLES = ("weight_magnitudes",)
-COLUMNS = [
-    column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
-    *COUNTS,
-]
+COLUMNS = EFFECTS
 
 _DECAYS = (0.0, 0.3, 0.6, 1.0)  # of table 1; figure 6 spans the same range
 _ALIGNMENTS = (0.5, 1.0, 2.0)  # of table 2

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 
 from circlet.analysis import contrasts, stats
@@ -22,7 +21,7 @@ from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads as head_measures
 from circlet.errors import LogError
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import EFFECTS
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 
@@ -42,11 +41,7 @@ OPTIONAL_ROLES = (
 )
 TABLES = ("heads", "spikes")
 OPTIONAL_TABLES = ("gradient_norms", "transfers", "interpolations", "seed_effects")
-COLUMNS = [
-    column("claim", pa.string(), "identifier of the claim"),
-    *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
-    *COUNTS,
-]
+COLUMNS = EFFECTS
 
 _AROUND = 10  # epochs around a drop of the loss, and around the plateau before it
 
