@@ -160,10 +160,7 @@ def _target(study: Study, command: str, name: str) -> targets.Target:
         return getattr(targets, command)(study)
     kind = f"{command}s"
     by_name = {target.name: target for target in getattr(targets, kind)(study)}
-    if name not in by_name:
-        raise errors.ConfigError(
-            f"the study has no {command} {name!r} ({kind}: {', '.join(sorted(by_name))})"
-        )
+    errors.check_known(str(study.results), command, sorted(by_name), [name])
     return by_name[name]
 
 

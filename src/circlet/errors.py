@@ -17,6 +17,13 @@ def unknown(what: str, name: str, names: Iterable[str]) -> str:
     return f"there is no {what} {name!r} ({did_you_mean(name, names)}there are: {listed})"
 
 
+def check_known(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ConfigError for the first of some names that is not known."""
+    for name in names:
+        if name not in known:  # a look-up in `Systems` imports the system
+            raise ConfigError(f"{where}: {unknown(what, name, known)}")
+
+
 class CircletError(Exception):
     """Error with a cause outside the code; the text names the key or file, and the remedy."""
 

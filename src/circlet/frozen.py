@@ -20,7 +20,7 @@ from msgspec import structs
 
 from circlet import compare
 from circlet.analysis import log_frames, make
-from circlet.errors import ConfigError, LogError, unknown
+from circlet.errors import LogError, check_known
 from circlet.lazy_import import load
 from circlet.storage import files, parquet, provenance, schema
 from circlet.study import planning, targets
@@ -48,9 +48,7 @@ def freeze(
     """
     whole = _joined(study, earlier, folder)
     by_name = {target.name: target for target in targets.tables(whole)}
-    for name in further:
-        if name not in by_name:
-            raise ConfigError(unknown("table", name, by_name))
+    check_known("--tables", "table", by_name, further)
     behind = targets.with_dependencies(by_name["scorecard"]) if "scorecard" in by_name else []
     names = {*(target.name for target in behind), *_SUMMARIES, *further}
     if earlier is not None:

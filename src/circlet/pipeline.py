@@ -40,19 +40,40 @@ USES: dict[Path, "Pipeline"] = {}  # uses of the workflow in this process, by re
 def start() -> None:
     """Lock the results of all uses, and write the files that later jobs need."""
     for use in USES.values():
-        use.start()
+        # Snakemake's own lock (off, see profiles/default) outlives a killed Snakemake; this one
+        # ends with its process, so that the same command resumes.
+        use.lock = locks.lock(use.study.results)
+        try:
+            if not use.is_in_file:
+                files.write_text(use.study_file, use.frozen)
+        except CircletError as error:
+            sys.exit(f"error: {error}")
+        use.is_at_work = True
 
 
 def finish() -> None:
     """Print the path of the report when all is made."""
     for use in USES.values():
-        use.finish()
+        use.end_display()
+        kept.remove(use.study)
+        report = use.study.results / "report.html"
+        if not use.modules and report in use.wanted:
+            print(f"report: {use.address(report)}", file=sys.stderr)
 
 
 def explain() -> None:
     """Print what has failed and what to do."""
     for use in USES.values():
-        use.explain()
+        use.end_display()
+        kept.restore_all(use.study)
+        whose = f"\n{use.name}:" if use.modules else ""
+        which = ("--configfile", use.name) if use.is_in_file else ("--study", use.study_file)
+        if use.storage:
+            which = (*which, "--from", use.address(use.study.results))
+        partial = f"{terminal.python()} -m circlet partial {shlex.join(map(str, which))}"
+        if use.workflow.overwrite_workdir:
+            partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
+        print(whose + terminal.failures(use.study, partial), file=sys.stderr)
 
 
 def is_displayed() -> bool:
@@ -65,9 +86,17 @@ def display(jobs: Mapping[str, int]) -> "Display | None":
     [use] = USES.values()
     if not use.is_at_work:
         return None
-    display = use.displayed(jobs)
+    again = [path for t in use.targets if rule_of(t) in jobs for path in t.outputs]
+    for system in use.study.systems:
+        blocks = [b for b in use.blocks.values() if b.point.system.name == system]
+        if jobs.get(system) == len(blocks):
+            again += [path for block in blocks for path in block.logs]
+    old = {path: path.stat().st_mtime for path in again if path.exists()}
+    watch, since = load("circlet.watch"), time.time()
+    use.display = watch.Display(lambda: watch.Watch(use.study, use.wanted, old, since))
+    use.display.start()
     job_server.start(jobs.get("total", 0))
-    return display
+    return use.display
 
 
 def checked(path: str | Path) -> dict[str, Any]:
@@ -140,6 +169,7 @@ class Pipeline:
         self.is_in_file = bool(self.outer and self.files) and self._contents[-1] == used
         self.blocks = {block.key: block for block in self.study.blocks}
         self.display: Display | None = None
+        self.lock: Any = None  # while it is at work
         self.is_at_work = False  # whether the lock is held and jobs may run
         self.wanted: set[Path] = set()  # files that Snakemake makes or finds
         self._register()
@@ -210,40 +240,7 @@ class Pipeline:
         """Whether a bare `snakemake` makes all targets: not if a module's rules are renamed."""
         return self.workflow.modifier.modify_rulename("all") == "all"
 
-    def start(self) -> None:
-        """Lock the results, and write the files that later jobs need."""
-        # Snakemake's own lock (off, see profiles/default) outlives a killed Snakemake; this one
-        # ends with its process, so that the same command resumes.
-        self.lock = locks.lock(self.study.results)
-        try:
-            if not self.is_in_file:
-                files.write_text(self.study_file, self.frozen)
-        except CircletError as error:
-            sys.exit(f"error: {error}")
-        self.is_at_work = True
-
-    def finish(self) -> None:
-        """Print the path of the report."""
-        self._end_display()
-        kept.remove(self.study)
-        report = self.study.results / "report.html"
-        if not self.modules and report in self.wanted:
-            print(f"report: {self._address(report)}", file=sys.stderr)
-
-    def explain(self) -> None:
-        """Print what has failed and what to do."""
-        self._end_display()
-        kept.restore_all(self.study)
-        whose = f"\n{self.name}:" if self.modules else ""
-        which = ("--configfile", self.name) if self.is_in_file else ("--study", self.study_file)
-        if self.storage:
-            which = (*which, "--from", self._address(self.study.results))
-        partial = f"{terminal.python()} -m circlet partial {shlex.join(map(str, which))}"
-        if self.workflow.overwrite_workdir:
-            partial = f"cd {shlex.quote(str(Path.cwd()))} && {partial}"
-        print(whose + terminal.failures(self.study, partial), file=sys.stderr)
-
-    def _address(self, path: Path) -> str:
+    def address(self, path: Path) -> str:
         """Return where a file or folder of the results lies."""
         return f"{self.storage.rstrip('/')}/{path}" if self.storage else str(path)
 
@@ -254,20 +251,8 @@ class Pipeline:
         unseen = self.modules or self.storage or self.workflow.touch
         return not (unseen or (settings and settings.no_hooks))
 
-    def displayed(self, jobs: Mapping[str, int]) -> "Display":
-        """Start the display of the part of the study that this Snakemake makes."""
-        again = [path for t in self.targets if rule_of(t) in jobs for path in t.outputs]
-        for system in self.study.systems:
-            blocks = [b for b in self.blocks.values() if b.point.system.name == system]
-            if jobs.get(system) == len(blocks):
-                again += [path for block in blocks for path in block.logs]
-        old = {path: path.stat().st_mtime for path in again if path.exists()}
-        watch, since = load("circlet.watch"), time.time()
-        self.display = watch.Display(lambda: watch.Watch(self.study, self.wanted, old, since))
-        self.display.start()
-        return self.display
-
-    def _end_display(self) -> None:
+    def end_display(self) -> None:
+        """Stop the display, if there is one."""
         self.is_at_work = False
         if self.display is not None:
             self.display.stop()

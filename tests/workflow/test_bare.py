@@ -21,7 +21,7 @@ def hidden(tmp_path):
 
 
 def test_without_the_package_the_linter_sees_a_rule_of_each_kind(empty_project, hidden):
-    for name in ("simulate", "tables", "publish"):
+    for name in ("simulate", "targets"):
         rules = empty_project.folder / f"workflow/rules/{name}.smk"
         rules.write_text(re.sub(r"\n        log:\n.*", "", rules.read_text()))
     folder = Folder(empty_project.folder)

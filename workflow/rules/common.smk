@@ -36,3 +36,17 @@ REQUESTS = PLAN.requests
 # The folders of collections are a resource, not a parameter: moving one re-runs no job.
 COLLECTIONS = PLAN.collections
 CONDA = "../envs/circlet.yaml"
+
+
+def shown(made):
+    """Return the outputs of a target; Snakemake's own report shows the figures, and the report."""
+    first, *others = map(PLAN.place, made.outputs)
+    if made.kind == "figures":
+        labels = {"figure": made.name.replace("_", " ")}
+        caption, category = "../report/figure.rst", PLAN.section(made)
+    elif made.name == "report":
+        labels = {"page": "verdicts, figures, and what made them"}
+        caption, category = "../report/report.rst", "Scorecard"
+    else:
+        return [first, *others]
+    return [report(first, caption=caption, category=category, labels=labels), *others]

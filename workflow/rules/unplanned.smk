@@ -9,7 +9,9 @@ JOB_LOG = "job_logs/{experiment}/{point}/{seeds}.log"
 def target(name):
     paths = [f"{PLAN.folder}/{name}.svg", f"{PLAN.folder}/{name}.png"]
     log = f"{PLAN.folder}/{name}.log"
-    return SimpleNamespace(name=name, outputs=paths, job_log=log, is_small=False)
+    return SimpleNamespace(
+        name=name, kind=name, outputs=paths, job_log=log, is_small=False
+    )
 
 
 def nothing(*_):
@@ -40,7 +42,6 @@ PLAN = SimpleNamespace(
     key=nothing,
     table_keys=nothing,
     block_study=nothing,
-    section=nothing,
     block_priority=nothing,
     requests=SimpleNamespace(
         provided=nothing,

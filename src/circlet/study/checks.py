@@ -10,7 +10,7 @@ from msgspec import UNSET
 from circlet.config import schema
 from circlet.config.collection import Needs
 from circlet.config.model import Milestone
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known, unknown
 from circlet.study import derived_metrics, limits, milestones, plots, swept
 from circlet.study.declarations import RESERVED, declared
 from circlet.study.interventions import list_interventions
@@ -38,8 +38,7 @@ def _check_derived_metrics(study: Study) -> None:
     seen: dict[tuple[str, str], str] = {}
     for i, table in enumerate(study.config.derived_metrics):
         where = f"derived_metrics.{i}"
-        if table not in tables:
-            raise ConfigError(f"{where}: {unknown('table of derived metrics', table, tables)}")
+        check_known(where, "table of derived metrics", tables, [table])
         says = declared("tables", tables[table])
         systems, logs = says.get("SYSTEMS", study.systems), set(says.get("LOGS", ())) - {"runs"}
         for system, name in itertools.product(systems, says["DERIVED_METRICS"]):
@@ -166,8 +165,7 @@ def _check_roles(study: Study) -> None:
         where = f"reproduce.{role}"
         if role not in study.roles:
             raise ConfigError(f"reproduce: {schema.unknown_keys([role], study.roles)}")
-        if name not in study.config.experiments:
-            raise ConfigError(f"{where}: {unknown('experiment', name, study.config.experiments)}")
+        check_known(where, "experiment", study.config.experiments, [name])
         for needed, instead in _unmet(study, name, study.roles[role].needs):
             raise ConfigError(f"{where}: needs an experiment {needed}, {name} {instead}")
 

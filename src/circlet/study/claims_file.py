@@ -35,7 +35,7 @@ import csv
 import io
 import math
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, check_known
 from circlet.study.registry import Collection
 
 NUMBERS = (
@@ -101,9 +101,7 @@ def claims(collection: Collection) -> list[Claim]:
         if None in row:
             raise ConfigError(f"{where}: has more values than the file has columns")
         for name, allowed in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
-            if row[name] not in allowed:
-                among = ", ".join(allowed)
-                raise ConfigError(f"{where}: no {name} {row[name]!r} (there are: {among})")
+            check_known(where, name, allowed, [row[name]])
         _check_numbers(where, row)
         row["claim"] = collection.qualified(row["claim"])
         for name, kind in (("table", "tables"), ("figure", "figures"), ("role", "roles")):

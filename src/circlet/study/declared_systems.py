@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from circlet.config.experiment import Logs
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, check_known
 from circlet.study import registry
 from circlet.study.registry import Collection, explained, path_of
 from circlet.systems.parameters import CURVES, signals
@@ -49,9 +49,7 @@ def _spec(name: str, module: str, collection: Collection) -> SystemSpec:
         system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
-    if unknown := system.logs.keys() - set(Logs.__struct_fields__):
-        kinds = ", ".join(Logs.__struct_fields__)
-        raise ConfigError(f"{path}: SYSTEM: there is no log {min(unknown)!r} (there are: {kinds})")
+    check_known(f"{path}: SYSTEM", "log", Logs.__struct_fields__, system.logs)
     if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
         raise ConfigError(
             f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "

@@ -217,22 +217,17 @@ def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
     return schema.get("type") != "array" or all(isinstance(v, list) for v in value)
 
 
-def _component(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
-    """Return the part of an embedding (p, d) at some frequencies k and p - k."""
-    coefficients = np.fft.rfft(embedding, axis=0)
-    chosen = np.zeros_like(coefficients)
-    chosen[frequencies] = coefficients[frequencies]
-    return np.fft.irfft(chosen, len(embedding), axis=0)
-
-
 def scale(embedding: np.ndarray, frequency: int, factor: float) -> np.ndarray:
     """Multiply F_k of an embedding (p, d); scaling by 1 / factor takes it back."""
-    return embedding + (factor - 1) * _component(embedding, [frequency])
+    return embedding + (factor - 1) * keep(embedding, [frequency])
 
 
 def keep(embedding: np.ndarray, frequencies: list[int]) -> np.ndarray:
     """Keep only some frequencies of an embedding (p, d); the mean is removed, too."""
-    return _component(embedding, frequencies)
+    coefficients = np.fft.rfft(embedding, axis=0)
+    chosen = np.zeros_like(coefficients)
+    chosen[frequencies] = coefficients[frequencies]
+    return np.fft.irfft(chosen, len(embedding), axis=0)
 
 
 def construct(

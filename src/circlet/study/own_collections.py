@@ -14,12 +14,12 @@ from circlet.config import schema
 from circlet.config.collection import Needs, Role
 from circlet.config.experiment import Logs
 from circlet.config.model import Config
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, check_known
 from circlet.study import fingerprint, interventions, registry
 from circlet.study.claims_file import Claim, claims
 from circlet.study.declarations import PLACES, declared, defined, in_order, literals
 from circlet.study.declared_systems import Systems
-from circlet.study.own_systems import check_outcomes, check_system, look_up
+from circlet.study.own_systems import check_outcomes, check_system
 from circlet.study.registry import Collection, path_of
 
 
@@ -48,7 +48,7 @@ def check_names(
             path = path_of(module)
             for name, values in says.items():
                 if name in allowed and not isinstance(values, str):
-                    look_up(f"{path}: {name}", *allowed[name], values)
+                    check_known(f"{path}: {name}", *allowed[name], values)
         _check_modules(collection)
         for module in collection.modules("tables").values():
             _check_table(module, systems, about)
@@ -58,11 +58,11 @@ def check_names(
             check_system(systems[system])
             check_outcomes(systems[system], tables)
         where = f"{collection.folder}/collection.yaml"
-        look_up(f"{where}: figures", "figure", figures, collection.figures)
+        check_known(f"{where}: figures", "figure", figures, collection.figures)
         for name, role in collection.roles.items():
-            look_up(f"{where}: roles.{name}.tables", "table", tables, role.tables)
+            check_known(f"{where}: roles.{name}.tables", "table", tables, role.tables)
             _check_role(f"{where}: roles.{name}.needs", role.needs, systems)
-        look_up(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
+        check_known(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
                  collection.headlines)  # fmt: skip
         for claim in claims(collection):
             _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, about, systems)
@@ -120,15 +120,15 @@ def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     known_systems = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
     if known_systems:
         logs = {kind for system in known_systems for kind in system.kinds}
-        look_up(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
+        check_known(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
 
 
 def _check_role(where: str, needs: Needs, systems: Systems) -> None:
-    look_up(f"{where}.system", "system", systems, [needs.system])
+    check_known(f"{where}.system", "system", systems, [needs.system])
     system = systems[needs.system]
-    look_up(f"{where}.holds", "parameter", system.parameters, needs.holds)
-    look_up(f"{where}.logs", "log", system.kinds, needs.logs)
-    look_up(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
+    check_known(f"{where}.holds", "parameter", system.parameters, needs.holds)
+    check_known(f"{where}.logs", "log", system.kinds, needs.logs)
+    check_known(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
 
 
 def _check_claim(
@@ -140,12 +140,12 @@ def _check_claim(
     systems: Systems,
 ) -> None:
     where = f"{path}: {claim['claim']}"
-    look_up(f"{where}: table", "table", tables, [claim["table"]])
-    look_up(f"{where}: role", "role", roles, [claim["role"]])
+    check_known(f"{where}: table", "table", tables, [claim["table"]])
+    check_known(f"{where}: role", "role", roles, [claim["role"]])
     if claim["figure"]:
-        look_up(f"{where}: figure", "figure", figures, [claim["figure"]])
+        check_known(f"{where}: figure", "figure", figures, [claim["figure"]])
     system = systems[roles[claim["role"]].needs.system]
     allowed = {*system.parameters, "steps", "epochs", "shared"}
     texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
     names = [re.split("[=>]", text)[0] for text in texts if text]
-    look_up(f"{where}: condition", "condition", allowed, [n for n in names if "." not in n])
+    check_known(f"{where}: condition", "condition", allowed, [n for n in names if "." not in n])

@@ -3,13 +3,12 @@
 import inspect
 import math
 from collections.abc import Collection as Names
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from circlet.config import schema
 from circlet.config.experiment import Logs
-from circlet.errors import ConfigError, did_you_mean
+from circlet.errors import ConfigError, check_known
 from circlet.study import fingerprint, registry
 from circlet.study.declarations import RESERVED, declared, defined
 from circlet.study.registry import explained, path_of
@@ -27,19 +26,6 @@ KINDS = (
     "gradients, metrics; simulated: initial, data, step"
 )
 OPTIMIZERS = ("adamw", "adam", "sgd")
-MAX_LISTED = 8  # names in a message
-
-
-def look_up(where: str, what: str, allowed: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ConfigError for the first of some names that is not allowed."""
-    for name in names:
-        if name not in allowed:  # a look-up in `Systems` imports the system
-            names_there = list(allowed)
-            hint = did_you_mean(name, names_there).strip()
-            if not hint and len(names_there) <= MAX_LISTED:
-                hint = f"there are: {', '.join(names_there)}"
-            suffix = f" ({hint})" if hint else ""
-            raise ConfigError(f"{where}: there is no {what} {name!r}{suffix}")
 
 
 def check_system(system: SystemSpec) -> None:
@@ -60,7 +46,7 @@ def check_system(system: SystemSpec) -> None:
         if not isinstance(parameter, Parameter):
             raise ConfigError(f"{where}: parameters: {name} must be a Parameter")
         _check_name(f"{where}: parameters", name, RESERVED, "a column of runs")
-        look_up(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
+        check_known(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
         schema.check(parameter.default, parameter.schema, f"{where}: {name}: default")
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
     schema.check(schedules, schema.of(Logs), f"{where}: logs")
@@ -71,7 +57,7 @@ def check_system(system: SystemSpec) -> None:
             raise ConfigError(f"{where}: {name} must give a number")
         if getattr(system, name) and not 0 < value < math.inf:
             raise ConfigError(f"{where}: {name} must give a number above 0, not {value}")
-    look_up(f"{where}: shapes", "parameter", system.parameters, system.shapes)
+    check_known(f"{where}: shapes", "parameter", system.parameters, system.shapes)
     for rule in system.requires:
         if not isinstance(rule, Rule):
             raise ConfigError(f"{where}: requires: each must be a Rule")
@@ -84,8 +70,8 @@ def check_system(system: SystemSpec) -> None:
                 "what its runs cost is measured"
             )
         if system.embedding:
-            look_up(f"{where}: flops_per_step is given, embedding, too", "parameter",
-                     system.parameters, ("p", "d"))  # fmt: skip
+            check_known(f"{where}: flops_per_step is given, embedding, too", "parameter",
+                        system.parameters, ("p", "d"))  # fmt: skip
     _check_metrics(where, system)
     _check_functions(system)
 
@@ -114,10 +100,10 @@ def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
             raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
         _check_name(where, outcome.name, seen, "that of another outcome")
         seen.add(outcome.name)
-        look_up(
+        check_known(
             f"{where}: {outcome.name}", "kind", ("share", "mean", "count", "time"), [outcome.kind]
         )
-        look_up(f"{where}: {outcome.name}", "table", tables, [outcome.table])
+        check_known(f"{where}: {outcome.name}", "table", tables, [outcome.table])
         low, high = outcome.bounds
         threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
         schema.check(outcome.threshold, threshold, f"{where}: {outcome.name}: threshold")
@@ -162,7 +148,7 @@ def _check_functions(system: SystemSpec) -> None:
         )
     if "optimizer" in system.parameters:
         choices = system.parameters["optimizer"].limits.get("enum", ["any text"])
-        look_up(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
+        check_known(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
     if system.embedding not in ("", "embedding") and not is_network:
         raise ConfigError(
             f"{where}: embedding must be 'embedding', the name that initial() returns"
@@ -173,6 +159,6 @@ def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
     """Return the value of a formula at the system's default parameters."""
     arguments = inspect.signature(formula).parameters.values()
     required = [p.name for p in arguments if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
-    look_up(f"{where}: {name}", "parameter", system.parameters, required)
+    check_known(f"{where}: {name}", "parameter", system.parameters, required)
     with explained(Path(inspect.getfile(formula)), f"{name} at the defaults"):
         return formula(**system.defaults)

@@ -17,7 +17,7 @@ from msgspec import structs
 from circlet.config.collection import Role
 from circlet.config.experiment import Arguments, Experiment
 from circlet.config.model import Config, experiment_of
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known
 from circlet.study import declared_systems, derived_metrics, milestones, validation
 from circlet.study.blocks import Block
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
@@ -222,9 +222,7 @@ class Study:
         where = f"{'parents' if name in self.config.parents else 'experiments'}.{name}"
         experiment = available[name]
         for parent in validation.parents(experiment):
-            if parent not in available:
-                message = unknown("experiment", parent, available)
-                raise ConfigError(f"{where}.interventions: {message}")
+            check_known(f"{where}.interventions", "experiment", available, [parent])
             if parent in (name, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
             self._add_points(made, parent, [*above, name])

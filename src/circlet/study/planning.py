@@ -12,7 +12,7 @@ from msgspec import structs
 
 from circlet.config import reading, schema
 from circlet.config.model import Config
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known
 from circlet.study import checks, declared_systems, limits, own_collections, registry, validation
 from circlet.study.plan import Study, resolved
 
@@ -89,9 +89,7 @@ def _study(config: Config, is_checked: bool) -> Study:
     if not is_checked:
         own_collections.check(collections, systems)
         for where, experiment in config.located:
-            if experiment.system not in systems:
-                message = unknown("system", experiment.system, sorted(systems))
-                raise ConfigError(f"{where}.system: {message}")
+            check_known(f"{where}.system", "system", sorted(systems), [experiment.system])
     checkpoints = config.checkpoints  # no result depends on it
     bare = structs.replace(config, collections=[], checkpoints=None)
     config = resolved(bare, systems)

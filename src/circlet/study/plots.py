@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circlet.config.model import FigureOptions
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known, unknown
 from circlet.study import registry
 from circlet.study.declarations import PLACES, literals
 from circlet.study.plan import Study
@@ -119,12 +119,9 @@ def _plot(
     if len(kinds) != 1:
         raise ConfigError(f"{where}: must have one kind of plot ({', '.join(sorted(modules))})")
     (kind,) = kinds
-    if kind not in modules:
-        raise ConfigError(f"{where}: {unknown('kind of plot', kind, modules)}")
+    check_known(where, "kind of plot", modules, kinds)
     experiment = figure[kind]
-    if experiment not in study.config.experiments:
-        message = unknown("experiment", experiment, study.config.experiments)
-        raise ConfigError(f"{where}.{kind}: {message}")
+    check_known(f"{where}.{kind}", "experiment", study.config.experiments, [experiment])
     declared = literals(modules[kind])
     places = _places(where, study, figure, kind, declared)
     show = _shown(where, study, figure, study.config.experiments[experiment].system, declared)
@@ -174,9 +171,7 @@ def _shown(
         what, choices = "outcome", [outcome.name for outcome in study.outcomes(system)]
         usual = [outcome.name for outcome in study.known[system].outcomes][:MAX_SHOWN]
         usual += [name for name in choices if name == "delay"]
-    for name in figure.get("show", ()):
-        if name not in choices:
-            raise ConfigError(f"{where}.show: {unknown(what, name, choices)}")
+    check_known(f"{where}.show", what, choices, figure.get("show", ()))
     return tuple(figure.get("show", usual or choices[:MAX_SHOWN]))
 
 
@@ -214,9 +209,7 @@ def _placed(
         if place in figure
     }
     for place, placed in places.items():
-        for name in placed:
-            if name not in names:
-                raise ConfigError(f"{where}.{place}: {unknown('swept parameter', name, names)}")
+        check_known(f"{where}.{place}", "swept parameter", names, placed)
     if twice := [n for n in names if sum(n in placed for placed in places.values()) > 1]:
         raise ConfigError(f"{where}: {twice[0]} is given two places")
     # Numbers with many values get axes; words and numbers with few values get other places.

@@ -11,7 +11,6 @@ A shipped collection uses the names of its files. Names in a user's collection `
 import contextlib
 import functools
 import importlib
-import importlib.machinery
 import importlib.util
 import keyword
 import re
@@ -243,18 +242,14 @@ def imported_anew(module: str) -> Iterator[None]:
 
 
 def _import(collection: Collection) -> None:
-    init = collection.folder / "__init__.py"
-    if init.exists():
-        spec = importlib.util.spec_from_file_location(
-            collection.package, init, submodule_search_locations=[str(collection.folder)]
-        )
-    else:
-        spec = importlib.machinery.ModuleSpec(collection.package, None, is_package=True)
-        spec.submodule_search_locations = [str(collection.folder)]
-    assert spec is not None
+    init = collection.folder / "__init__.py"  # which may be missing
+    spec = importlib.util.spec_from_file_location(
+        collection.package, init, submodule_search_locations=[str(collection.folder)]
+    )
+    assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[collection.package] = module
-    if init.exists() and spec.loader:
+    if init.exists():
         with explained(init):
             spec.loader.exec_module(module)
 

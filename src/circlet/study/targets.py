@@ -97,7 +97,7 @@ class Target:
     def is_small(self) -> bool:
         """Whether it is too small for a cluster job: few runs, and little memory."""
         runs = sum(point.count for point in self.study.points)
-        return runs <= FEW_RUNS and self.memory_mb <= LITTLE_MB
+        return self.kind != "tables" or (runs <= FEW_RUNS and self.memory_mb <= LITTLE_MB)
 
     @property
     def memory_mb(self) -> int:

@@ -12,7 +12,7 @@ from msgspec import structs
 from circlet.config import schema, sweep_values
 from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
 from circlet.config.schema import Schema
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known
 from circlet.study import limits
 from circlet.study.allowed_values import check_list, check_values, is_finite
 from circlet.study.declared_systems import Systems
@@ -167,8 +167,7 @@ def _check_interventions(
     available = [name for name in INTERVENTIONS if "." not in name or name in in_study]
     names = []
     for name, arguments in list_interventions(experiment.interventions):
-        if name not in available:
-            raise ConfigError(f"{where}: {unknown('intervention', name, available)}")
+        check_known(where, "intervention", available, [name])
         _check_intervention(f"{where}.{name}", name, arguments)
         names.append(name)
     if len(starts := sorted({*parents(experiment)})) > 1:

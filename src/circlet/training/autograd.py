@@ -7,7 +7,6 @@ the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``,
 import copy
 import functools
 import math
-import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -296,26 +295,21 @@ class FromLoss(UserFunctions):
         return "embedding" if name == self.system.embedding else name
 
 
-_PLACES: weakref.WeakKeyDictionary[nn.Module, list[tuple[str, str]]] = weakref.WeakKeyDictionary()
-
-
+@functools.lru_cache(1)
 def _places(network: nn.Module) -> list[tuple[str, str]]:
     """Return the paths and names of a network's weights and buffers; some have several paths.
 
     A module that occurs twice counts once; ``functional_call`` alone would swap its weights twice,
     and leave the weights of the call in the network.
     """
-    if network in _PLACES:
-        return _PLACES[network]
     kinds = (nn.Module.named_parameters, nn.Module.named_buffers)
     names = {id(values): name for kind in kinds for name, values in kind(network)}
-    _PLACES[network] = [
+    return [
         (f"{path}.{name}".lstrip("."), names[id(values)])
         for path, module in network.named_modules()
         for kind in kinds
         for name, values in kind(module, recurse=False, remove_duplicate=False)
     ]
-    return _PLACES[network]
 
 
 def _kinds(network: nn.Module) -> dict[str, Any]:

@@ -23,29 +23,8 @@ log = logging.getLogger("circlet")
 # Signals of schedulers and `kill` before they kill, and of ctrl-C. Not SIGUSR1, which a cluster can
 # be set to send: it would kill the Snakemake processes around a job.
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIZE = 32  # bytes of a SHA-256
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
-
-
-def packed(value: Any) -> Iterator[Any]:
-    """Yield the parts of a file with a value: a pickle, and its arrays, each after its length."""
-    buffers: list[pickle.PickleBuffer] = []  # the arrays themselves, without a copy
-    header = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    yield len(header).to_bytes(8)
-    yield header
-    for buffer in buffers:
-        content = buffer.raw()
-        yield len(content).to_bytes(8)
-        yield content
-
-
-def unpacked(content: memoryview) -> Any:
-    """Return the value that was packed, with arrays in this memory; errors of pickle are raised."""
-    parts, at = [], 0
-    while at < len(content):
-        size = int.from_bytes(content[at : at + 8])
-        parts.append(content[at + 8 : at + 8 + size])
-        at += 8 + size
-    return pickle.loads(parts[0], buffers=parts[1:])
 
 
 class Checkpoint:
@@ -69,19 +48,21 @@ class Checkpoint:
         if not self.path.exists():
             self._with_remote(lambda folder: folder.fetch_if_there(self.path.name, self.path))
         try:
-            content = memoryview(self.path.read_bytes())
+            with self.path.open("rb") as file:
+                digest, found = file.read(SIZE), hashlib.file_digest(file, "sha256").digest()
         except FileNotFoundError:
             return []
         except OSError as error:
             log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
             return []
-        size = hashlib.sha256().digest_size
         # A flipped bit would be read as a valid number.
-        if hashlib.sha256(content[size:]).digest() != content[:size]:
+        if found != digest:
             log.info("%s: is damaged and left unused", self.path)
             return []
         try:
-            saved = unpacked(content[size:])
+            with self.path.open("rb") as file:
+                file.seek(SIZE)
+                saved = pickle.load(file)
             if saved["made_by"] != self.made_by:
                 log.info("%s: was made by other settings, code or versions; left unused", self.path)
                 return []
@@ -114,14 +95,13 @@ class Checkpoint:
         saved = {"made_by": self.made_by, "interruptions": self.interruptions, "groups": groups}
         where = f"saved {self.path}, rerun the command to resume"
         try:
-            digest = hashlib.sha256()
-            with files.atomic(self.path) as temporary, temporary.open("wb") as file:
-                file.write(digest.digest())  # room for the digest of what follows
-                for part in packed(saved):
-                    digest.update(part)
-                    file.write(part)
+            with files.atomic(self.path) as temporary, temporary.open("wb+") as file:
+                file.write(bytes(SIZE))  # room for the digest of what follows
+                pickle.dump(saved, file, protocol=5)  # writes arrays as they are
+                file.seek(SIZE)
+                digest = hashlib.file_digest(file, "sha256").digest()
                 file.seek(0)
-                file.write(digest.digest())
+                file.write(digest)
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)

@@ -29,6 +29,7 @@ class Group:
         self.seconds = 0.0  # of computing time
         self.startable: Any = True  # whether the start of each run with a parent is finite
         self.changes = Changes(point)
+        self.trained: list[np.ndarray] = []  # arrays, of a single run in NumPy
         self.norms: Any = None  # at which the weights of each run are kept, (runs,)
 
     def finite(self) -> np.ndarray:
@@ -55,11 +56,13 @@ class Group:
         and p - k are the same circle, and k = 0 is the mean, so k runs over 1..(p-1)//2. At N(0, 1)
         initialisation a signal is about sqrt(p d).
         """
-        raise NotImplementedError
+        p = embedding.shape[-2]
+        coefficients = np.fft.rfft(embedding, axis=-2)[..., 1 : (p - 1) // 2 + 1, :]
+        return np.linalg.norm(coefficients, axis=-1)
 
     def norm(self, array: Any) -> Any:
         """Return the norm of each run's part of an array."""
-        raise NotImplementedError
+        return np.linalg.norm(array.ravel())
 
     def keep(self, kind: str, arrays: dict[str, Any]) -> None:
         """Give the recorder the values of a kind of log at this step."""
@@ -67,11 +70,13 @@ class Group:
 
     def scale(self, factors: np.ndarray) -> None:
         """Multiply all trained weights of each run by a factor (runs,)."""
-        raise NotImplementedError
+        for array in self.trained:
+            array *= factors.astype(array.dtype)
 
     def trained_norms(self) -> np.ndarray:
         """Return the norm of all trained weights of each run, (runs,) float64."""
-        raise NotImplementedError
+        squares = (np.square(array, dtype=float).sum() for array in self.trained)
+        return np.sqrt([sum(squares)])
 
     def constrain(self) -> None:
         """Keep the norm of the weights after a step, if the point has the intervention ``clamp``.
@@ -179,13 +184,12 @@ def initial(point: Point, equations: Any, seed: int, parent: Arrays) -> Arrays:
     return arrays
 
 
-def learning_rate_multipliers(point: Point, equations: Any) -> dict[str, float]:
-    """Return the learning-rate multipliers by name, where they are not 1; 0 freezes the array."""
-    declared: Any = getattr(equations, "learning_rate_multipliers", lambda parameters: {})
-    return declared(point.parameters) | ({"embedding": 0} if point.intervenes("freeze") else {})
+def multipliers(point: Point, equations: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the multipliers of learning rate and weight decay by name, where they are not 1.
 
-
-def weight_decay_multipliers(point: Point, equations: Any) -> dict[str, float]:
-    """Return the weight-decay multipliers by name, where they are not 1."""
-    declared: Any = getattr(equations, "weight_decay_multipliers", lambda parameters: {})
-    return declared(point.parameters)
+    A learning rate of 0 freezes the array.
+    """
+    kinds = ("learning_rate_multipliers", "weight_decay_multipliers")
+    declared: list[Any] = [getattr(equations, k, lambda _: {})(point.parameters) for k in kinds]
+    rates, decays = declared
+    return rates | ({"embedding": 0} if point.intervenes("freeze") else {}), decays

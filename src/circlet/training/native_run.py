@@ -17,7 +17,7 @@ from circlet.training.group import (
     Arrays,
     Group,
     initial,
-    learning_rate_multipliers,
+    multipliers,
     tables,
 )
 
@@ -90,7 +90,7 @@ class NativeRun(Group):
         super().__init__(point, [seed], "cpu")
         module: Any = native.starts(point.system.equations)
         streams, parameters = point.seeds(seed), point.parameters
-        rates = learning_rate_multipliers(point, module)
+        rates, _ = multipliers(point, module)
         self.run = native.Run(
             module.kernel(parameters, streams),
             initial(point, module, seed, parent),
@@ -143,26 +143,6 @@ class NativeRun(Group):
     def gradient(self) -> Arrays:
         """Return the gradient of the loss on the whole train set, by name."""
         return self.run.gradient()
-
-    def signals(self, embedding: np.ndarray) -> np.ndarray:
-        """Return signals of an embedding."""
-        p = embedding.shape[-2]
-        coefficients = np.fft.rfft(embedding, axis=-2)[..., 1 : (p - 1) // 2 + 1, :]
-        return np.linalg.norm(coefficients, axis=-1)
-
-    def norm(self, array: np.ndarray) -> Any:
-        """Return the norm of an array."""
-        return np.linalg.norm(array.ravel())
-
-    def scale(self, factors: np.ndarray) -> None:
-        """Multiply all trained weights by a factor (1,)."""
-        for array in self.trained:
-            array *= factors.astype(array.dtype)
-
-    def trained_norms(self) -> np.ndarray:
-        """Return the norm of all trained weights, (1,) float64."""
-        squares = (np.square(array, dtype=float).sum() for array in self.trained)
-        return np.sqrt([sum(squares)])
 
     def keep(self, kind: str, arrays: Mapping[str, Any]) -> None:
         """Give the recorder the values of a kind of log at this step."""

@@ -20,7 +20,7 @@ from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
 from circlet.training.changes import Changes
-from circlet.training.group import Arrays, learning_rate_multipliers, weight_decay_multipliers
+from circlet.training.group import Arrays, multipliers
 from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import initials
 
@@ -185,8 +185,7 @@ class _Optimiser:
     def __init__(self, weights: Values, point: Point, equations: Any):
         self.weights, self.parameters = weights, point.parameters
         self.changes, self.norm = Changes(point), math.nan
-        self.rates = learning_rate_multipliers(point, equations)
-        self.decays = weight_decay_multipliers(point, equations)
+        self.rates, self.decays = multipliers(point, equations)
         self.moments = {
             name: [torch.zeros_like(w), torch.zeros_like(w), torch.tensor(0.0)]
             for name, w in weights.items()

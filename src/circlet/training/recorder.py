@@ -34,35 +34,13 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
     return state | {"recorded": recorded}
 
 
-class _Copies:
-    """Copies of arrays, whose memory is allocated in large pieces.
-
-    Separate small copies would fill gaps between the large arrays of a step, which would then no
-    longer fit: the process would grow with every logged step.
-    """
-
-    def __init__(self) -> None:
-        self.free, self.made = np.empty(0, np.float32), 0
-
-    def of(self, array: np.ndarray) -> np.ndarray:
-        n = array.size
-        if n > PIECE // 4:
-            return array.astype(np.float32)
-        if n > len(self.free):  # doubles the memory, so that few copies take little
-            self.free = np.empty(max(n, min(self.made, PIECE)), np.float32)
-        self.made += n
-        copied, self.free = self.free[:n].reshape(array.shape), self.free[n:]
-        copied[...] = array
-        return copied
-
-
 class Recorder:
     """The logs of a group of runs, kept in memory until its runs are done."""
 
     def __init__(self, point: Point, seeds: Sequence[int]):
         self.point, self.metrics = point, tuple(point.system.metrics)
         self.seeds = np.asarray(seeds, dtype=np.int32)
-        self._copies = _Copies()
+        self._free, self._made = np.empty(0, np.float32), 0  # memory for copies
         self.kept: Kept = {kind: {} for kind in point.logs[1:]}  # all except the outcomes
         self.due: dict[int, list[str]] = {}  # kinds of logs by step
         for kind in self.kept:
@@ -72,7 +50,23 @@ class Recorder:
     @np.errstate(over="ignore")  # of a run that diverges
     def keep(self, kind: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep a copy of what is logged at a step, in float32."""
-        self.kept[kind][step] = {name: self._copies.of(array) for name, array in arrays.items()}
+        self.kept[kind][step] = {name: self._copied(array) for name, array in arrays.items()}
+
+    def _copied(self, array: np.ndarray) -> np.ndarray:
+        """Return a copy of an array; memory for small ones is allocated in large pieces.
+
+        Separate small copies would fill gaps between the large arrays of a step, which would then
+        no longer fit: the process would grow with every logged step.
+        """
+        n = array.size
+        if n > PIECE // 4:
+            return array.astype(np.float32)
+        if n > len(self._free):  # doubles the memory, so that few copies take little
+            self._free = np.empty(max(n, min(self._made, PIECE)), np.float32)
+        self._made += n
+        copied, self._free = self._free[:n].reshape(array.shape), self._free[n:]
+        copied[...] = array
+        return copied
 
     def tables(self, outcomes: dict[str, Any]) -> dict[str, pa.Table]:
         """Return all logs of the runs as tables, given the columns of the log ``runs``."""

@@ -24,9 +24,8 @@ from circlet.training.group import (
     Arrays,
     Group,
     initial,
-    learning_rate_multipliers,
+    multipliers,
     tables,
-    weight_decay_multipliers,
 )
 from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.shapes import check
@@ -166,8 +165,7 @@ def run_group(
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
     starts = initials(point, seeds, parents or {})
-    rates = learning_rate_multipliers(point, equations)
-    decays = weight_decay_multipliers(point, equations)
+    rates, decays = multipliers(point, equations)
     for kind, named in (("learning_rate", rates), ("weight_decay", decays)):
         if unknown := named.keys() - starts[0].keys():
             raise CircletError(
