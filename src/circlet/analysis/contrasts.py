@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, mean, share, student
+from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, share, student
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
@@ -22,15 +22,14 @@ def difference(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(value, value - low, value + high, a.n)
 
 
-def ratio_of_means(a: ArrayLike, b: ArrayLike) -> Estimate:
-    """Return the ratio of two positive means, with MOVER's interval of their logarithms."""
-    parts = [mean(values) for values in (a, b)]
-    n = min(part.n for part in parts)
-    if not all(part.low > 0 for part in parts):
-        if any(math.isnan(part.low) for part in parts) or not all(part.value > 0 for part in parts):
-            return Estimate(n=n)
-        return Estimate(parts[0].value / parts[1].value, n=n)
-    return difference(*(part.mapped(math.log) for part in parts))._replace(n=n).mapped(math.exp)
+def quotient(a: Estimate, b: Estimate) -> Estimate:
+    """Return the ratio of two positive estimates, with MOVER's interval of their logarithms."""
+    n = min(a.n, b.n)
+    if not (a.low > 0 and b.low > 0):
+        is_known = a.value > 0 and b.value > 0 and not math.isnan(a.low + b.low)
+        return Estimate(a.value / b.value, n=n) if is_known else Estimate(n=n)
+    logs = (part.mapped(math.log) for part in (a, b))
+    return difference(*logs)._replace(n=n).mapped(math.exp)
 
 
 def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:

@@ -4,7 +4,6 @@ It has only values that are not a column of another table. ``claims.csv`` has th
 Intervals are at 95 %.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
@@ -49,15 +48,6 @@ def gap(frame: pd.DataFrame, name: str, by: str, more: str, less: str) -> Estima
     return contrasts.difference(a, b)._replace(n=min(a.n, b.n))
 
 
-def _quotient(a: Estimate, b: Estimate) -> Estimate:
-    """A positive estimate divided by another; n is the smaller."""
-    n = min(a.n, b.n)
-    if not (a.low > 0 and b.low > 0):
-        return Estimate(n=n)
-    logs = (part.mapped(math.log) for part in (a, b))
-    return contrasts.difference(*logs).mapped(math.exp)._replace(n=n)
-
-
 def beyond_persistence(laws: pd.DataFrame) -> Estimate:
     """Return the share of the residual of the law `persistence` that the law `memory` explains.
 
@@ -71,7 +61,9 @@ def beyond_persistence(laws: pd.DataFrame) -> Estimate:
 
 def strength_of_circles(coefficients: pd.DataFrame) -> Estimate:
     """Divide f_a of networks that end as circles by that of grids (see ``network_forces``)."""
-    return _quotient(*(_of(coefficients, "f_a", structure=kind) for kind in ("circle", "grid")))
+    return contrasts.quotient(
+        *(_of(coefficients, "f_a", structure=kind) for kind in ("circle", "grid"))
+    )
 
 
 def _by_seed(runs: pd.DataFrame, arithmetic: str) -> pd.DataFrame | None:

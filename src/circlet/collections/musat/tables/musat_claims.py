@@ -66,7 +66,7 @@ def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Esti
 def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
     """Mean imperfections of non-circles at weight decay 0 divided by those at 1."""
     least, most = _ends(runs[~runs["is_circle"]], "weight_decay", _DECAYS)
-    return contrasts.ratio_of_means(least["imperfections"], most["imperfections"])
+    return contrasts.quotient(*(stats.mean(some["imperfections"]) for some in (least, most)))
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str, layer: str = "hidden") -> Estimate:
