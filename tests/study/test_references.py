@@ -109,7 +109,7 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
 
 
 def test_shipped_collections_refer_to_what_exists():
-    systems = declared_systems.systems(registry.SHIPPED)
+    systems = declared_systems.Systems(registry.SHIPPED)
     own_collections.check_names(registry.SHIPPED, registry.SHIPPED, systems)
 
 
