@@ -97,6 +97,14 @@ def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
     assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
 
 
+def test_particles_alone_have_a_tour_without_losses(explore, tmp_path):
+    particles = experiment("particles", steps=6, log={"embeddings": {"every": 1}})
+    page = settled(explore(explorer_of({"experiments": {"e": particles}}, tmp_path)))
+    assert not page.is_visible("#problem")
+    shown = page.locator("#tour-panels .panel:visible")
+    assert [panel.get_attribute("id") for panel in shown.all()] == ["embedding-tour"]
+
+
 def test_a_study_of_one_run(explore, tmp_path):
     lone = experiment(seeds={"count": 1}, block=1, steps=1)
     page = explore(explorer_of({"experiments": {"e": lone}}, tmp_path))

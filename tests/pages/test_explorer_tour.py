@@ -91,6 +91,9 @@ def test_the_picture_of_a_stop_moves_with_the_training(page_of):
     assert before != drawn(page, "embedding")
     assert drawn(page, "embedding-tour") == drawn(page, "embedding")
     assert page.inner_text("#tour-step") == page.inner_text("#step-now")
+    for word in ("Pause", "Play this training"):
+        page.click("#tour-play")
+        assert page.inner_text("#tour-play") == word
     page.locator("#run-list input:not(:checked)").first.check()
     page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
     assert page.locator("#tour-panels .panel:visible").count() == 0

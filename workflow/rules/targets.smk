@@ -29,14 +29,14 @@ for made in [*TABLES, *FIGURES, *PAGES]:
             ),
             runtime=lambda wildcards, attempt: REQUESTS.runtime(60, attempt),
             collections=COLLECTIONS,
-            command=pipeline.rule_of(made).replace("_", " ", 1),
         params:
             name=made.name,
+            command=pipeline.rule_of(made).replace("_", " ", 1),
             study=lambda wildcards, made=made: planning.argument(made.study.json),
             key=PLAN.key(made),
             tables=PLAN.table_keys(made),
         shell:
-            "PYTHONHASHSEED=0 python -m circlet {resources.command} --study {params.study:q} --key {params.key} "
+            "PYTHONHASHSEED=0 python -m circlet {params.command} --study {params.study:q} --key {params.key} "
             "--tables={params.tables:q} --output {output:q} {resources.collections} --log {log:q}"
 
 

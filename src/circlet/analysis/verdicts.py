@@ -82,7 +82,7 @@ def _z(r: float) -> float:
 
 _LINEAR = Scale(lambda x: x, lambda x: x)
 _LOGARITHMIC = Scale(_log, math.exp)
-SCALES = {  # except for shares, see `on_scale`
+SCALES = {  # except for shares, see `scale`
     "correlation": Scale(_z, math.tanh),
     "mean": _LINEAR,
     "ratio": _LOGARITHMIC,

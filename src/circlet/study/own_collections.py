@@ -63,7 +63,7 @@ def check_names(
             check_known(f"{where}: roles.{name}.tables", "table", tables, role.tables)
             _check_role(f"{where}: roles.{name}.needs", role.needs, systems)
         check_known(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
-                 collection.headlines)  # fmt: skip
+                    collection.headlines)  # fmt: skip
         for claim in claims(collection):
             _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, about, systems)
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})

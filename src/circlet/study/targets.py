@@ -95,7 +95,7 @@ class Target:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is too small for a cluster job: few runs, and little memory."""
+        """Whether it is too small for a cluster job: a table of many runs or much memory is not."""
         runs = sum(point.count for point in self.study.points)
         return self.kind != "tables" or (runs <= FEW_RUNS and self.memory_mb <= LITTLE_MB)
 

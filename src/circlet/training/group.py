@@ -29,7 +29,7 @@ class Group:
         self.seconds = 0.0  # of computing time
         self.startable: Any = True  # whether the start of each run with a parent is finite
         self.changes = Changes(point)
-        self.trained: list[np.ndarray] = []  # arrays, of a single run in NumPy
+        self.trained: list[np.ndarray]  # arrays, of a single run in NumPy
         self.norms: Any = None  # at which the weights of each run are kept, (runs,)
 
     def finite(self) -> np.ndarray:

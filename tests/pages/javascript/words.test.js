@@ -70,7 +70,7 @@ test("a file of data quotes what it must", () => {
   assert.equal(csv([["x", "y", "z", "n", "u"], rows], 3), 'x,y,z,n,u\n"a, b","c ""d""",0.333,7,\n');
 });
 
-test("a stop gives way to a later one of its run only", () => {
+test("a stop stays while its run does", () => {
   const [end, forms] = [9, 3].map((step) => ({ run: "r", step }));
   const scene = { run: { run_id: "r" }, nearest: (step) => step };
   const tour = { stops: [end, forms], stop: undefined, wanted: undefined };

@@ -1,8 +1,10 @@
 """Curvature of the loss of a trained network: the largest eigenvalue of its Hessian."""
 
+import math
+
 import numpy as np
 import torch
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from torch import Tensor
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -33,7 +35,6 @@ def _of_run(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> flo
     sizes = [array.numel() for array in arrays]
     n = sum(sizes)
 
-    @torch.enable_grad()
     def product(vector: np.ndarray) -> np.ndarray:
         parts = torch.as_tensor(vector).split(sizes)
         along = sum((g * v.view_as(g)).sum() for g, v in zip(gradient, parts, strict=True))
@@ -42,6 +43,9 @@ def _of_run(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> flo
 
     start = np.random.default_rng(0).normal(size=n)
     hessian = LinearOperator((n, n), product, dtype=np.float64)
-    (value,) = eigsh(hessian, 1, which="LA", v0=start, ncv=min(7, n), tol=1e-4,
-                     return_eigenvectors=False)  # fmt: skip
+    try:
+        (value,) = eigsh(hessian, 1, which="LA", v0=start, ncv=min(7, n), tol=1e-4,
+                         return_eigenvectors=False)  # fmt: skip
+    except ArpackError:  # of a loss that is not finite, or is zero
+        return math.nan
     return value

@@ -63,7 +63,7 @@ class Stop(TypedDict):
     title: str  # a word or two
     run: str  # run_id
     step: int
-    text: str  # two sentences
+    text: str  # some sentences
     panels: NotRequired[list[str]]  # what it is about; by default the first panel of the system
     until: NotRequired[int]  # the step to which it is played; by default the last
 

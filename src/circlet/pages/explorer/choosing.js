@@ -135,7 +135,8 @@ function chooseRun(/** @type {State} */ state, run, arrays, step, isLinked = fal
   } catch (error) {
     const [board, , ofTour] = state.boards;
     state.scene = board.scene = ofTour.scene = undefined;
-    byId("training").hidden = true; // others can be chosen
+    ofTour.use(undefined);
+    for (const id of ["training", "tour-play", "tour-step"]) byId(id).hidden = true; // others can be chosen
     const words = `${run.run_id} cannot be shown`;
     state.say(`${words}: ${error.message}.`);
     console.error(words, error);

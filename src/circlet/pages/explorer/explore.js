@@ -64,7 +64,10 @@ function wire(/** @type {State} */ state) {
   on("keep", "click", () => keep(state, state.point, state.scene.run));
   on("release", "click", () => release(state));
   on("tour-play", "click", () => playStop(state));
-  byId("options").open = !matchMedia("(max-width: 40rem)").matches;
+  const narrow = matchMedia("(max-width: 40rem)");
+  const fold = () => (byId("options").open = !narrow.matches);
+  narrow.addEventListener("change", fold);
+  fold();
   offerFiles(byId("explore"), (id) => {
     const [file] = state.boards.map((board) => board.fileOf(id, stepOf(state))).filter(Boolean);
     return { ...file, redraw: () => file.redraw(stepOf(state)) };

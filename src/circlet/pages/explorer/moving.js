@@ -94,7 +94,7 @@ export function playStop(/** @type {State} */ state) {
   const { step, until } = tour.stop;
   if (until !== undefined) {
     const first = scene.nearest(step);
-    state.end = scene.nearest(until);
+    state.end = Math.max(scene.nearest(until), first + 1);
     if (state.at < first || state.at >= state.end) state.at = first;
   }
   player.play(true);
@@ -104,7 +104,7 @@ export function playStop(/** @type {State} */ state) {
 export function trainingPlayer(/** @type {State} */ state) {
   let due; // when the next step is
   let first; // where it began
-  const last = () => state.end ?? state.scene.steps.length - 1;
+  const last = () => Math.min(state.end ?? Infinity, state.scene.steps.length - 1);
   const next = (now) => {
     const whole = (last() - first) / WHOLE;
     const wait = 1000 / (Number(byId("speed").value) || Math.max(whole, SLOWEST));
@@ -120,7 +120,7 @@ export function trainingPlayer(/** @type {State} */ state) {
     due = undefined;
     if (!player.playing) state.end = undefined;
     else if (state.at === last()) state.at = 0;
-    first = state.at;
+    first = state.end === undefined ? 0 : state.at;
     byId("tour-play").textContent = player.playing ? "Pause" : "Play this training";
     show(state);
   };

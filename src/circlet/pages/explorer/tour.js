@@ -1,4 +1,4 @@
-// The tour: a few stops, each a run at a step with two sentences, as links.
+// The tour: a few stops, as links, each a run at a step with some sentences and pictures.
 import { byId, element, on } from "circlet/controls";
 
 const addressOf = ({ run, step }) => `#run=${run}&step=${step}`;
@@ -48,7 +48,12 @@ export function tell(/** @type {State} */ { tour, scene, at, boards: [, , board]
   if (tour.drawn === tour.stop && board.scene === seen) return;
   tour.drawn = tour.stop;
   board.scene = seen;
-  board.use(seen?.system, seen ? (tour.stop.panels ?? seen.system.panels.slice(0, 1)) : []);
+  const own = seen?.system.panels ?? [];
+  const some = tour.stop?.panels ?? own.slice(0, 1);
+  board.use(
+    seen?.system,
+    some.filter((name) => own.includes(name)),
+  );
   if (!seen) return;
   board.arrange(seen);
   board.drawCharts();

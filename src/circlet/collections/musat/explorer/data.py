@@ -70,14 +70,14 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
             f"the middle is {circle['norm_ratio']:.2f} times the smallest. Adding two numbers adds "
             "their angles, so the direction of their sum determines the answer. But sums of nearly "
             "opposite numbers fall near the middle, where all directions meet. Yellow marks sums "
-            "whose nearest other sum has another answer; these two are hard to distinguish."
+            "whose nearest other sum has another answer."
         )))  # fmt: skip
     if grid is not None:
         decay, p = grid.get("weight_decay"), int(grid["p"])
         at = f", at weight decay {decay:g}," if pd.notna(decay) else ""
         stops.append(_stop("A grid", grid, grid["last_step"], ["embedding", "sums"], (
             f"Another random start{at} ends in a grid: along each row, the numbers grow by the "
-            f"same amount, modulo {p}. Only {int(grid['imperfections'])} of its "
+            f"same amount, modulo {p}. {int(grid['imperfections'])} of its "
             f"{p * (p + 1) // 2} pair sums have a nearest sum with another answer (yellow)."
         )))  # fmt: skip
     return stops
