@@ -100,6 +100,20 @@ def test_the_picture_of_a_stop_moves_with_the_training(page_of):
     assert not page.is_visible("#tour-play")
 
 
+def test_two_phases_are_played_until_the_network_fits(page_of):
+    page = settled(page_of())
+    page.click("#tour-stops a[aria-label$='Two phases']")
+    page.wait_for_selector("#tour-words:has-text('First the clusters')")
+    settled(page)
+    forms = step_now(page)
+    page.select_option("#speed", "60")
+    page.click("#tour-play")
+    page.wait_for_selector("#tour-play:text('Play this training')")
+    settled(page)
+    assert forms < step_now(page) < int(page.inner_text("#step-now").split(" of ")[1].split(",")[0])
+    assert "Two phases" in page.get_attribute("#tour-stops [aria-current]", "aria-label")
+
+
 def test_the_seed_and_the_step_stay_when_the_point_changes(page_of):
     page = settled(page_of(at(NETWORK, 7)))
     (other,) = page.locator("#points input:not(:checked)").all()
