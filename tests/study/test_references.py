@@ -24,7 +24,7 @@ LOOKED_UP = {
         "figures/distances.py: TABLES: there is no table 'mine.distnces' (did you mean 'mine.dis"),
     "a system of a table": (
         less("tables/distances.py", '("mine.drift",)', '("mine.drif",)'),
-        "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'?"),
+        "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'? there are: "),
     "a log of a table": (less("tables/distances.py", '"embeddings")', '"embedings")'), "LOGS: the"),
     "a log that its system does not have": (
         less("tables/distances.py", '"embeddings")', '"curves")'),
@@ -64,10 +64,10 @@ LOOKED_UP = {
                "def draw(study):\n    pass\n"), "dots.py: TABLES: there is no table 'runz' (did"),
     "a key of the config": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nCONFIG = ("milestone",)'),
-        "CONFIG: there is no key 'milestone' (did you mean 'milestones'?"),
+        "CONFIG: there is no key 'milestone' (did you mean 'milestones'? there are: "),
     "an outcome of another kind": (
         less("systems/drift.py", '"mean"', '"men"'),
-        "outcomes: size: there is no kind 'men' (did you mean 'mean'?"),
+        "outcomes: size: there is no kind 'men' (did you mean 'mean'? there are: share, mean, c"),
     "a system of a role": (
         less("collection.yaml", "mine.drift", "drif"), "roles.mine.rates.needs.system: there is n"),
     "a parameter of a role": (

@@ -59,14 +59,19 @@ def tokens(axes: Axes, moment: Moment) -> None:
 
 def positions(axes: Axes, moment: Moment) -> None:
     """Position embeddings P: bold in the prefix."""
-    xy, k = _plane(axes, moment.view, "position"), int(moment.view["prefix"][0])
+    xy, k = _plane(axes, moment.view, "position"), _prefix(moment.view)
     shades = ["black"] * k + ["0.6"] * (len(xy) - k)
     _named(axes, xy, [str(i + 1) for i in range(len(xy))], shades)
 
 
+def _prefix(view: View) -> int:
+    """Return the length of the prefix."""
+    return int(view["prefix"][0])
+
+
 def _pairs(axes: Axes, moment: Moment, name: str) -> None:
     """Token and position pairs: colour is the token, the number the position."""
-    xy, k = _plane(axes, moment.view, name), int(moment.view["prefix"][0])
+    xy, k = _plane(axes, moment.view, name), _prefix(moment.view)
     p, length = xy.shape[:2]
     for token, colour in zip(range(p), _colours(moment.view), strict=False):
         if p * length <= MOST_LABELS:
@@ -99,7 +104,7 @@ def attention(axes: Axes, moment: Moment) -> None:
         rows, cmap="Blues", vmin=0, vmax=max(SCALE, float(rows.max())), aspect="auto",
         interpolation="nearest",
     )  # fmt: skip
-    axes.axvline(int(moment.view["prefix"][0]) - 0.5, color="black", linewidth=1)
+    axes.axvline(_prefix(moment.view) - 0.5, color="black", linewidth=1)
     axes.set(xticks=[], yticks=[])
     axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
     axes.set_ylabel("probes", fontsize=6)

@@ -2,6 +2,7 @@
 import { byId, playerOf } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { remember } from "circlet/linking";
+import { absent } from "circlet/panels";
 import { sentence } from "circlet/reading";
 import { tell } from "circlet/tour";
 import { rounded } from "circlet/words";
@@ -9,7 +10,6 @@ import { rounded } from "circlet/words";
 const REST = 150; // milliseconds after which a picture is at rest
 const WHOLE = 8; // seconds of a training that is played as a whole
 const SLOWEST = 2; // steps a second
-const ONLY_END = "This page has only the end of this run. Runs marked ▸ can be played.";
 
 /** The step that is looked at. */
 export const stepOf = (/** @type {State} */ { scene, at }) => scene.steps[at];
@@ -75,7 +75,10 @@ function read(/** @type {State} */ state, atRest) {
   byId("step-slider").value = at;
   byId("step-slider").setAttribute("aria-valuetext", `step ${step}`);
   byId("reading-now").textContent = readings(scene, boards[0].shown, step, atRest);
-  byId("sentence-now").textContent = scene.run.shown === "end" ? ONLY_END : sentence(scene, step);
+  const isEnd = scene.run.shown === "end";
+  byId("sentence-now").textContent = isEnd
+    ? `${absent(scene)} Runs marked ▸ can be played.`
+    : sentence(scene, step);
 }
 
 export function moveTo(/** @type {State} */ state, place) {
