@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from conftest import config, make_tables, run_blocks
+from conftest import config, make_tables, mounted, run_blocks
 from rich.console import Console
 
 from circlet import cli, commands, watch
@@ -191,5 +191,16 @@ def test_jobs_do_not_write_over_it(monkeypatch, tmp_path, displayed):
     path = tmp_path / "job.log"
     cli._start_logging(path)
     logging.getLogger("circlet").info("half done")
-    assert path.read_text() == "half done\n"
+    assert path.read_text() == "\nhalf done\n"
     assert ("half done" in terminal.getvalue()) == (not displayed)
+
+
+def test_a_message_has_its_place_when_the_disk_gets_full(tmp_path):
+    with mounted(tmp_path / "disk", "size=64k") as disk:
+        cli._start_logging(disk / "job.log")
+        with pytest.raises(OSError, match="No space left"), (disk / "other").open("wb", 0) as file:
+            while True:
+                file.write(bytes(1024))
+        logging.getLogger("circlet").error("error: it is full")
+        logging.basicConfig(force=True)  # closes the file
+        assert progress.last_line(disk / "job.log") == "error: it is full"

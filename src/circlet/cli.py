@@ -301,7 +301,8 @@ def _start_logging(path: Path | None) -> None:
             handlers.clear()  # stderr would overwrite the display, which shows lines of the file
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
+            # The empty line takes room: the message of a disk that gets full later has a place.
+            path.write_bytes(b"\n")
             # Append each line: an earlier job of the same block may still be writing.
             handlers.append(logging.FileHandler(path, mode="a"))
         except OSError as error:
