@@ -34,6 +34,7 @@ $(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
@@ -45,9 +46,8 @@ $(VENV)/with-%: $(VENV)/installed
 # Processes of tests keep no compiled modules, so what they import is compiled before.
 IMPORT_ALL = $(BIN)/python -c 'import pkgutil, circlet; names = (m.name for m in pkgutil.walk_packages(circlet.__path__, "circlet.")); [__import__(name) for name in names if "._" not in name and "peers" not in name]'
 
-# Groups for developers: make .venv/with-dev (all checks), ... pip knows them since version 25.1.
+# Groups for developers: make .venv/with-dev (all checks), ...
 $(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --group $*
 	@$(if $(filter dev,$*),$(IMPORT_ALL))
 	@touch $@

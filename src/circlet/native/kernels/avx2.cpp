@@ -1,0 +1,3 @@
+// The engine for AVX2. Each instruction set has a file, so that all are compiled at once.
+
+#include "engine.cpp"
