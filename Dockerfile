@@ -15,7 +15,7 @@ RUN apt-get update \
 
 WORKDIR /circlet
 # Dependencies first, so that an edit of the code does not install them again.
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 COPY src/circlet/__init__.py src/circlet/__init__.py
 COPY src/circlet/native/kernels src/circlet/native/kernels
 RUN pip install --no-cache-dir --constraint constraints.txt --editable '.[slurm,storage]'

@@ -30,7 +30,7 @@ test: $(VENV)/with-dev
 	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
-$(VENV)/installed: pyproject.toml constraints.txt $(wildcard src/circlet/native/kernels/*)
+$(VENV)/installed: pyproject.toml setup.py constraints.txt $(wildcard src/circlet/native/kernels/*)
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)

@@ -12,7 +12,7 @@ from conftest import ROOT
 from circlet import native
 
 GXX = shutil.which("g++")
-SOURCE = ROOT / "src/circlet/native/kernels/engine.cpp"
+SOURCE = ROOT / "src/circlet/native/kernels/plain.cpp"
 FLAGS = ["-std=c++17", "-O1", "-g", "-fPIC", "-shared", "-fno-sanitize-recover=all",
          "-fsanitize=address,undefined"]  # fmt: skip
 OF_KIND = {"avx512": ["-mavx512f", "-mavx512dq", "-mfma"], "avx2": ["-mavx2", "-mfma"], "plain": []}

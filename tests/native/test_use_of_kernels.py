@@ -44,7 +44,7 @@ def test_kernels_older_than_their_source_are_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(native, "SOURCES", tmp_path / "kernels")
     assert native.path_of("plain") is not None
     later = time.time() + 120
-    os.utime(tmp_path / "kernels/engine.cpp", (later, later))
+    os.utime(tmp_path / "kernels/engine.hpp", (later, later))
     assert native.path_of("plain") is None
 
 

@@ -2,7 +2,7 @@
 
 The equations in PyTorch are the reference, and compute all that no kernel covers. A kernel trains
 one run from one logged step to the next in one call; one run is small enough to stay in the
-caches. The library is compiled once for each kind of instructions (`pyproject.toml`), and the best
+caches. The library is compiled once for each kind of instructions (`setup.py`), and the best
 kind that the processor has is loaded; CIRCLET_INSTRUCTIONS can name a lower one.
 """
 

@@ -1,3 +1,3 @@
-// The engine for AVX2. Each instruction set has a file, so that all are compiled at once.
+// The engine, compiled for AVX2 (setup.py).
 
-#include "engine.cpp"
+#include "engine.hpp"

@@ -1,5 +1,7 @@
 // The functions that Python calls (circlet/native/__init__.py). One object is one run.
 
+#pragma once
+
 #include <new>
 
 #include "optimizers.hpp"

@@ -1,0 +1,3 @@
+// The engine, compiled for any processor (setup.py).
+
+#include "engine.hpp"
