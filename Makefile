@@ -10,6 +10,8 @@ JAVASCRIPT := tests/pages/javascript
 # Python keeps what it compiles when it first imports it; pip would compile all of torch, too.
 export PYTHONDONTWRITEBYTECODE :=
 
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+
 .PHONY: docs pictures site audit run test test-slow test-slurm test-browser slurm gpu wheel lock clean
 
 run: $(VENV)/installed
@@ -30,17 +32,21 @@ test: $(VENV)/with-dev
 	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
+# The kernels are compiled while pip fetches the dependencies. An older pip takes twice as long.
 $(VENV)/installed: pyproject.toml setup.py constraints.txt $(wildcard src/circlet/native/kernels/*)
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable .
+	@$(INSTALL) --no-deps --editable . & kernels=$$!; \
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
+	    | $(INSTALL) --requirement /dev/stdin; dependencies=$$?; \
+	wait $$kernels && exit $$dependencies
 	@touch $@
 
 # Optional dependencies: make .venv/with-load (polars), .venv/with-peers (JAX), ...
 $(VENV)/with-%: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt 'circlet[$*]'
+	@$(INSTALL) 'circlet[$*]'
 	@touch $@
 
 # Processes of tests keep no compiled modules, so what they import is compiled before.
@@ -48,7 +54,7 @@ IMPORT_ALL = $(BIN)/python -c 'import pkgutil, circlet; names = (m.name for m in
 
 # Groups for developers: make .venv/with-dev (all checks), ...
 $(patsubst %,$(VENV)/with-%,dev clouds browser site lock): $(VENV)/with-%: $(VENV)/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --group $*
+	@$(INSTALL) --group $*
 	@$(if $(filter dev,$*),$(IMPORT_ALL))
 	@touch $@
 
