@@ -47,7 +47,7 @@ template <class T> struct Layer {
     // Activates what stands in `before`, and puts the slope of the activation in its place.
     void activate(int64_t columns) {
         T *from = before.data(), *to = after.data();
-        for_side_by_side<WIDTH<T>>(outputs * columns, [&](int64_t at, auto count) {
+        for_side_by_side<T>(outputs * columns, [&](int64_t at, auto count) {
             constexpr int N = decltype(count)::value;
             Real<T> z[N], s[N];
             for (int i = 0; i < N; ++i) s[i] = z[i] = load(from + at + i * WIDTH<T>);
@@ -93,8 +93,8 @@ template <class T> class PairNetwork {
 public:
     explicit PairNetwork(const PairNetworkSettings& s)
         : s(s), is_counted(!s.has_first_layer && s.p <= FEW),
-          width(s.has_first_layer ? s.hidden : s.d), numbers(padded<T>(s.p)),
-          target(s.sizes[0] + s.sizes[1] + TILE) {
+          width(s.has_first_layer ? s.hidden : s.d), row(padded<T>(width)),
+          numbers(padded<T>(s.p)), target(s.sizes[0] + s.sizes[1] + TILE) {
         auto act = static_cast<Activation>(s.activation);
         int64_t begins = s.p * s.d;
         if (s.has_first_layer) layers.emplace_back(2 * s.d, s.hidden, act, begins);
@@ -104,8 +104,9 @@ public:
         sums.resize(with_spare(width, TILE));
         for (auto* rows : {&by_sums, &by_other})
             rows->resize(with_spare(std::max(width, s.hidden), TILE));
-        for (auto* table : {&left, &right}) table->resize(width * numbers);
-        for (auto* table : {&by_left, &by_right}) table->resize(with_spare(width, numbers));
+        for (auto* table : {&left, &right, &by_left, &by_right}) table->resize(numbers * row);
+        for (auto* table : {&left_columns, &right_columns})
+            table->resize(with_spare(width, numbers));
         columns_of_embedding.resize(with_spare(s.d, numbers)), by_embedding.resize(s.d * numbers);
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
@@ -119,8 +120,8 @@ public:
         std::fill(out, out + size, T(0));
         if (!is_counted) {
             make_tables(weights);
-            std::fill_n(by_left.begin(), width * numbers, T(0));
-            std::fill_n(by_right.begin(), width * numbers, T(0));
+            std::fill(by_left.begin(), by_left.end(), T(0));
+            std::fill(by_right.begin(), by_right.end(), T(0));
         }
         for (int64_t first = 0; first < s.sizes[0]; first += TILE) {
             Tile tile = forward(weights, first, s.sizes[0]);
@@ -148,10 +149,13 @@ private:
 
     const PairNetworkSettings s;
     const bool is_counted;  // the sums of two rows are products with `counts`, not from tables
-    const int64_t width, numbers;  // of a table: rows, and columns with what fills a vector
+    const int64_t width, row;  // of x; and with what fills a vector
+    const int64_t numbers;     // p, and what fills a vector
     std::vector<Layer<T>> layers;
     Numbers<typename Vectors<T>::Integer> target;
-    Numbers<T> left, right, by_left, by_right, columns_of_embedding, by_embedding;
+    Numbers<T> left, right, by_left, by_right;  // tables: (numbers, row)
+    Numbers<T> left_columns, right_columns;     // of a table: (width, numbers)
+    Numbers<T> columns_of_embedding, by_embedding;
     Numbers<T> sums, by_sums, by_other;  // the last two take turns as by_before and by_x
     Numbers<T> counts;  // how often each number stands in a pair: (p, columns), tile after tile
     int32_t a[TILE], b[TILE];
@@ -175,19 +179,29 @@ private:
     }
 
     void make_tables(const T* weights) {
-        T* embedding = s.has_first_layer ? columns_of_embedding.data() : left.data();
-        for (int64_t i = 0; i < s.p; ++i)
-            for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
         if (!s.has_first_layer) {
+            for (int64_t i = 0; i < s.p; ++i)
+                std::copy_n(weights + i * s.d, s.d, &left[i * row]);
             right = left;
             return;
         }
+        T* embedding = columns_of_embedding.data();
+        for (int64_t i = 0; i < s.p; ++i)
+            for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
         auto& layer = layers.front();
-        const T* w = weights + layer.weight;
-        multiply<T>(
-            {w, 2 * s.d, 1}, width, s.d, embedding, numbers, left.data(), weights + layer.bias
-        );
-        multiply<T>({w + s.d, 2 * s.d, 1}, width, s.d, embedding, numbers, right.data());
+        const T *w = weights + layer.weight, *bias = weights + layer.bias;
+        T *l = left_columns.data(), *r = right_columns.data();
+        multiply<T>({w, 2 * s.d, 1}, width, s.d, embedding, numbers, l, bias);
+        multiply<T>({w + s.d, 2 * s.d, 1}, width, s.d, embedding, numbers, r);
+        for (int64_t i = 0; i < s.p; ++i)
+            for (int64_t j = 0; j < width; ++j)
+                left[i * row + j] = l[j * numbers + i], right[i * row + j] = r[j * numbers + i];
+    }
+
+    // Calls act(k, t) for all squares of a tile: numbers k, ... of x for the examples t, ...
+    template <class Act> void for_squares(int64_t columns, Act act) {
+        for (int64_t t = 0; t < columns; t += WIDTH<T>)
+            for (int64_t k = 0; k < row; k += WIDTH<T>) act(k, t);
     }
 
     Tile forward(const T* weights, int64_t first, int64_t end) {
@@ -201,10 +215,14 @@ private:
                 int64_t i = first + std::min(t, tile.count - 1);
                 a[t] = s.left[i], b[t] = s.right[i];
             }
-            for (int64_t j = 0; j < width; ++j) {
-                const T *l = &left[j * numbers], *r = &right[j * numbers];
-                for (int64_t t = 0; t < columns; ++t) x[j * columns + t] = l[a[t]] + r[b[t]];
-            }
+            for_squares(columns, [&](int64_t k, int64_t t) {
+                Real<T> square[WIDTH<T>];
+                UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
+                    square[i] = load(&left[a[t + i] * row + k]) + load(&right[b[t + i] * row + k]);
+                transpose<T>(square);
+                UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
+                    store(x + (k + i) * columns + t, square[i]);
+            });
         }
         if (s.has_first_layer) {
             layers.front().activate(columns);
@@ -231,15 +249,16 @@ private:
             accumulate<T>(counts_of(first), s.p, by_before, s.d, tile.columns, out);
             return;
         }
-        for_side_by_side<1>(width, [&](int64_t j, auto count) {  // so that sums need not wait
-            constexpr int N = decltype(count)::value;
-            T *l = &by_left[j * numbers], *r = &by_right[j * numbers];
-            const T* row = by_before + j * tile.columns;
-            for (int64_t t = 0; t < tile.count; ++t)
-                UNROLLED for (int i = 0; i < N; ++i) {
-                    T own = row[i * tile.columns + t];
-                    l[i * numbers + a[t]] += own, r[i * numbers + b[t]] += own;
-                }
+        for_squares(tile.columns, [&](int64_t k, int64_t t) {
+            Real<T> square[WIDTH<T>];
+            UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
+                square[i] = load(by_before + (k + i) * tile.columns + t);
+            transpose<T>(square);
+            UNROLLED for (int i = 0; i < WIDTH<T>; ++i) {
+                if (t + i >= tile.count) break;
+                T *l = &by_left[a[t + i] * row + k], *r = &by_right[b[t + i] * row + k];
+                store(l, load(l) + square[i]), store(r, load(r) + square[i]);
+            }
         });
     }
 
@@ -247,20 +266,20 @@ private:
         if (!s.has_first_layer) {
             for (int64_t i = 0; i < s.p; ++i)
                 for (int64_t k = 0; k < s.d; ++k)
-                    out[i * s.d + k] = by_left[k * numbers + i] + by_right[k * numbers + i];
+                    out[i * s.d + k] = by_left[i * row + k] + by_right[i * row + k];
             return;
         }
         auto& layer = layers.front();
         const T *w = weights + layer.weight, *embedding = columns_of_embedding.data();
-        accumulate<T>(by_left.data(), width, embedding, s.d, numbers, out + layer.weight, 2 * s.d);
-        accumulate<T>(
-            by_right.data(), width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d
-        );
-        accumulate_sums<T>(by_left.data(), width, numbers, out + layer.bias);
-        for (auto [offset, by] : {std::pair{int64_t(0), &by_left}, {s.d, &by_right}}) {
-            multiply<T>(
-                {w + offset, 1, 2 * s.d}, s.d, width, by->data(), numbers, by_embedding.data()
-            );
+        T *l = left_columns.data(), *r = right_columns.data();
+        for (int64_t i = 0; i < numbers; ++i)  // those beyond p are 0
+            for (int64_t j = 0; j < width; ++j)
+                l[j * numbers + i] = by_left[i * row + j], r[j * numbers + i] = by_right[i * row + j];
+        accumulate<T>(l, width, embedding, s.d, numbers, out + layer.weight, 2 * s.d);
+        accumulate<T>(r, width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d);
+        accumulate_sums<T>(l, width, numbers, out + layer.bias);
+        for (auto [offset, by] : {std::pair{int64_t(0), l}, {s.d, r}}) {
+            multiply<T>({w + offset, 1, 2 * s.d}, s.d, width, by, numbers, by_embedding.data());
             for (int64_t i = 0; i < s.p; ++i)
                 for (int64_t k = 0; k < s.d; ++k) out[i * s.d + k] += by_embedding[k * numbers + i];
         }

@@ -251,7 +251,7 @@ private:
         multiply<T>(
             {weights + at.hidden, s.d, 1}, s.hidden, s.d, normed.data(), columns, h.data(), bias
         );
-        for_side_by_side<WIDTH<T>>(s.hidden * columns, [&](int64_t first, auto count) {
+        for_side_by_side<T>(s.hidden * columns, [&](int64_t first, auto count) {
             constexpr int N = decltype(count)::value;
             Real<T> x[N], below[N], density[N];
             for (int i = 0; i < N; ++i) below[i] = x[i] = load(&h[first + i * WIDTH<T>]);

@@ -1,7 +1,7 @@
 // Vectors of a processor: as many numbers as one instruction computes, and functions of them.
 //
 // The compiler turns operators on vectors into the instructions that it may use: AVX-512, AVX2, or
-// 16 bytes at a time, which every processor has (engine.cpp is compiled once for each; results
+// 16 bytes at a time, which every processor has (the engine is compiled once for each; results
 // agree up to rounding).
 #pragma once
 
@@ -121,6 +121,21 @@ template <class T, int HALF = WIDTH<T> / 2> inline Real<T> sums(Real<T>* v) {
     else return sums<T, HALF / 2>(v);
 }
 
+template <class T, int HALF, int... LANES>
+inline void exchange(Real<T>& a, Real<T>& b, std::integer_sequence<int, LANES...>) {
+    Real<T> first = shuffled<T, (LANES & HALF ? WIDTH<T> + LANES - HALF : LANES)...>(a, b);
+    b = shuffled<T, (LANES & HALF ? WIDTH<T> + LANES : LANES + HALF)...>(a, b);
+    a = first;
+}
+
+// Transposes the square of WIDTH vectors: lane j of v[i] becomes lane i of v[j].
+template <class T, int HALF = WIDTH<T> / 2> inline void transpose(Real<T>* v) {
+    std::make_integer_sequence<int, WIDTH<T>> numbers;
+    UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
+        if (!(i & HALF)) exchange<T, HALF>(v[i], v[i + HALF], numbers);
+    if constexpr (HALF > 1) transpose<T, HALF / 2>(v);
+}
+
 template <class T> inline T sum(Real<T> v) {
     Real<T> only[WIDTH<T>] = {v};
     return sums<T>(only)[0];
@@ -142,16 +157,16 @@ template <class T> inline Real<T> root(Real<T> v) {
     return v;
 }
 
-// How many vectors, or numbers, are computed side by side: their instructions need not wait for each
-// other, as those for a single one must.
+// How many vectors are computed side by side: their instructions need not wait for each other, as
+// those for a single one must.
 constexpr int SIDE = 4;
 
-// Calls act(i, n) for the numbers 0 to `count`, STEP of which are one piece: n pieces, a constant,
-// that begin with number i. The numbers fill their pieces.
-template <int STEP, class Act> inline void for_side_by_side(int64_t count, Act act) {
-    int64_t i = 0;
-    for (; i + SIDE * STEP <= count; i += SIDE * STEP) act(i, std::integral_constant<int, SIDE>());
-    for (; i < count; i += STEP) act(i, std::integral_constant<int, 1>());
+// Calls act(i, n) for the numbers 0 to `count`, which fill their vectors: n vectors, a constant, that
+// begin with number i.
+template <class T, class Act> inline void for_side_by_side(int64_t count, Act act) {
+    int64_t i = 0, most = SIDE * WIDTH<T>;
+    for (; i + most <= count; i += most) act(i, std::integral_constant<int, SIDE>());
+    for (; i < count; i += WIDTH<T>) act(i, std::integral_constant<int, 1>());
 }
 
 // exp(x) = 2^n exp(r), with n the nearest whole number to x / ln 2, and a polynomial for exp(r).
