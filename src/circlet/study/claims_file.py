@@ -17,7 +17,7 @@ does not need may be empty:
     ``beyond`` (no paper makes this claim for these networks);
 ``role, conditions, shorter, accepts``
     the role whose experiment is used, the conditions under which the published value holds,
-    shorter runs that have been shown to decide the same (docs/verdicts.md), and other conditions
+    shorter runs that have been shown to decide the same (docs/scorecard.md), and other conditions
     under which the claim can still be judged, but does not count as a test;
 ``table, column, where.KEY, rival, figure``
     the table and column with our value, in the row with these keys; a column with the value of a
