@@ -38,7 +38,7 @@ $(VENV)/installed: pyproject.toml setup.py constraints.txt $(wildcard src/circle
 	@echo "Installing into $(VENV): a minute or more ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(INSTALL) --no-deps --editable . & kernels=$$!; \
+	@$(INSTALL) --no-deps --editable . & kernels=$$!; trap "kill $$kernels" INT TERM; \
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
 	    | $(INSTALL) --requirement /dev/stdin; dependencies=$$?; \
 	wait $$kernels && exit $$dependencies

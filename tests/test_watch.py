@@ -202,5 +202,5 @@ def test_a_message_has_its_place_when_the_disk_gets_full(tmp_path):
             while True:
                 file.write(bytes(1024))
         logging.getLogger("circlet").error("error: it is full")
-        logging.basicConfig(force=True)  # closes the file
+        logging.basicConfig(force=True)  # closes the log: only then can the disk be unmounted
         assert progress.last_line(disk / "job.log") == "error: it is full"

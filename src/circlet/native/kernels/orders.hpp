@@ -1,5 +1,5 @@
 // The order in which a run trains on its examples in an epoch; dropout draws on from there (`draw`
-// in engine.cpp). NumPy (2.4) draws the same as
+// in engine.hpp). NumPy (2.4) draws the same as
 //
 //     stream = Generator(PCG64(SeedSequence(seed, spawn_key=(..., epoch))))
 //     order, kept = stream.permutation(n), stream.random((d, n), dtype=float32) >= rate

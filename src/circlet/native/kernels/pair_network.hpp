@@ -105,9 +105,12 @@ public:
         for (auto* rows : {&by_sums, &by_other})
             rows->resize(with_spare(std::max(width, s.hidden), TILE));
         for (auto* table : {&left, &right, &by_left, &by_right}) table->resize(numbers * row);
-        for (auto* table : {&left_columns, &right_columns})
-            table->resize(with_spare(width, numbers));
-        columns_of_embedding.resize(with_spare(s.d, numbers)), by_embedding.resize(s.d * numbers);
+        if (s.has_first_layer) {
+            for (auto* table : {&left_columns, &right_columns})
+                table->resize(with_spare(width, numbers));
+            columns_of_embedding.resize(with_spare(s.d, numbers));
+            by_embedding.resize(s.d * numbers);
+        }
         for (int64_t i = 0; i < s.sizes[0] + s.sizes[1]; ++i)
             target[i] = (s.left[i] + s.right[i]) % s.p;
         if (is_counted) count();
@@ -154,7 +157,7 @@ private:
     std::vector<Layer<T>> layers;
     Numbers<typename Vectors<T>::Integer> target;
     Numbers<T> left, right, by_left, by_right;  // tables: (numbers, row)
-    Numbers<T> left_columns, right_columns;     // of a table: (width, numbers)
+    Numbers<T> left_columns, right_columns;  // tables, later their gradients: (width, numbers)
     Numbers<T> columns_of_embedding, by_embedding;
     Numbers<T> sums, by_sums, by_other;  // the last two take turns as by_before and by_x
     Numbers<T> counts;  // how often each number stands in a pair: (p, columns), tile after tile

@@ -78,10 +78,11 @@ void multiply(
     }
 }
 
-constexpr int MOST_ROWS = 16;  // of a block
+constexpr int MOST_ROWS = 16;  // of a block, or of a vector
+static_assert(WIDTH<float> <= MOST_ROWS);
 
 // How many numbers an operand of accumulate or accumulate_sums needs. They read whole blocks of
-// rows, some beyond the last one. Anything may stand there, such as what an earlier tile left: each
+// rows, some beyond the last one; the squares of PairNetwork also write them. Anything may stand there, such as what an earlier tile left: each
 // sum depends on its own rows only, and those of spare rows are dropped.
 constexpr int64_t with_spare(int64_t rows, int64_t columns) {
     return (rows + MOST_ROWS - 1) * columns;
@@ -156,7 +157,6 @@ template <class T> void accumulate_sums(const T* a, int64_t rows, int64_t inner,
     for (int64_t first = 0; first < rows; first += WIDTH<T>) {
         const T* row = a + first * inner;
         int64_t count = std::min<int64_t>(WIDTH<T>, rows - first);
-        static_assert(WIDTH<T> <= MOST_ROWS);
         Real<T> total[WIDTH<T>] = {};
         for (int64_t k = 0; k < inner; k += WIDTH<T>)
             UNROLLED for (int i = 0; i < WIDTH<T>; ++i)
