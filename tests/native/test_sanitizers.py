@@ -66,8 +66,8 @@ def test_kernels_touch_no_memory_of_others(tmp_path, kind):
     bytes_of = {name: size for size, name in native.KINDS.items()}
     if bytes_of[kind] > native.library().widest():
         pytest.skip(f"this processor has no {kind}")
-    library = tmp_path / "kernels.so"
-    subprocess.run([GXX, *FLAGS, *OF_KIND[kind], KERNELS / f"{kind}.cpp", "-o", library], check=True)
+    source, library = KERNELS / f"{kind}.cpp", tmp_path / "kernels.so"
+    subprocess.run([GXX, *FLAGS, *OF_KIND[kind], source, "-o", library], check=True)
     preload = subprocess.run(
         [GXX, "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
     ).stdout.strip()
