@@ -265,8 +265,8 @@ class Experiment(Keys, frozen=True, kw_only=True):
             "`float32` (no rounding), `tf32` (10 bits of mantissa) or `bfloat16` (7 bits). Sums, "
             "weights, the gradient with respect to the logits, and logged values stay float32. "
             "circlet rounds the factors and multiplies them in float32; real hardware may add in "
-            "another order. `tf32` and `bfloat16` take 1.4 to 3.1 times the time per step and need dtype "
-            "`float32`. `sweep` can list several."
+            "another order. `tf32` and `bfloat16` use no kernel, take 1.4 to 3.1 times as long as "
+            "PyTorch with float32, and need dtype `float32`. `sweep` can list several."
         ),
     ] = "float32"
     block: Annotated[
