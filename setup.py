@@ -5,7 +5,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 
 KERNELS = Path("src/circlet/native/kernels")
-# Without -g0, Python's own flags would add debugging symbols, and a third of the time.
+# Without -g0, Python's own flags would add debugging symbols, and a third to the time.
 FLAGS = ("-std=c++17", "-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-faligned-new")
 SETS = {"avx512": ("-mavx512f", "-mavx512dq", "-mfma"), "avx2": ("-mavx2", "-mfma"), "plain": ()}
 

@@ -82,8 +82,9 @@ constexpr int MOST_ROWS = 16;  // of a block, or of a vector
 static_assert(WIDTH<float> <= MOST_ROWS);
 
 // How many numbers an operand of accumulate or accumulate_sums needs. They read whole blocks of
-// rows, some beyond the last one; the squares of PairNetwork also write them. Anything may stand there, such as what an earlier tile left: each
-// sum depends on its own rows only, and those of spare rows are dropped.
+// rows, some beyond the last one; the squares of PairNetwork also write there. Anything may stand
+// there, such as what an earlier tile left: each sum depends on its own rows only, and those of
+// spare rows are dropped.
 constexpr int64_t with_spare(int64_t rows, int64_t columns) {
     return (rows + MOST_ROWS - 1) * columns;
 }

@@ -121,6 +121,7 @@ template <class T, int HALF = WIDTH<T> / 2> inline Real<T> sums(Real<T>* v) {
     else return sums<T, HALF / 2>(v);
 }
 
+// Exchanges the lanes of a where i & HALF is not 0 and those HALF before them of b.
 template <class T, int HALF, int... LANES>
 inline void exchange(Real<T>& a, Real<T>& b, std::integer_sequence<int, LANES...>) {
     Real<T> first = shuffled<T, (LANES & HALF ? WIDTH<T> + LANES - HALF : LANES)...>(a, b);
