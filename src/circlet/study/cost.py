@@ -12,6 +12,8 @@ from circlet.study.blocks import Block
 from circlet.study.points import Point
 
 STEP_SECONDS = 2e-4  # overhead of a step in PyTorch, however small the tensors are
+# Python with its libraries: 310 MB, or 100 more where the system maps more of their files at once.
+PROCESS_MB = 550
 NAMES_BYTES = 100  # most bytes for the names of all arrays of a network
 
 
@@ -172,4 +174,4 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
     tensors = value_bytes(point) * held * cpu_batch(block)
     if point.system.is_measured:
         tensors += value_bytes(point) * measured.of(point).evaluated
-    return 470 + math.ceil((1.2 * tensors + logs) / 1e6)
+    return PROCESS_MB + math.ceil((1.2 * tensors + logs) / 1e6)
