@@ -148,7 +148,7 @@ def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
     block = next(ran(tmp_path, **settings).blocks)
     rows = explorer_states._rows(block, dict.fromkeys(block.seeds, how), {})
     states = pd.DataFrame(rows)
-    chunk = packing._chunk(states)
+    chunk = packing._chunk(states.itertuples(index=False))
     used = len(chunk) - 4 - int.from_bytes(chunk[:4], "little")
     size = {"training": explorer_budget._training, "end": explorer_budget._end}[how]
     padding = 3 * states.groupby(["run_id", "name"]).ngroups  # at most

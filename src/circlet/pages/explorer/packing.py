@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,18 +40,21 @@ def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(whole, NAN, MOST).astype("<i2"), scale
 
 
-def _chunk(states: pd.DataFrame) -> bytes:
-    """Pack the states of some runs.
+def _chunk(states: Iterable[tuple]) -> bytes:
+    """Pack the states of some runs: rows of table ``explorer_states``.
 
     The result is a 32-bit length, a JSON text of that length (padded to a multiple of 4), and the
     arrays that it lists: 32-bit floats, or, if ``rounded``, a 32-bit float for each step, by which
     to multiply the 16-bit integers that follow.
     """
+    by_array = defaultdict(list)
+    for run_id, step, name, shape, values in states:
+        by_array[run_id, name].append((step, shape, values))
     arrays, blobs, at = [], [], 0
-    for (run_id, name), rows in states.groupby(["run_id", "name"], sort=False):
-        values = np.stack(rows["values"]).astype(np.float64)
-        shape = [int(length) for length in rows["shape"].iloc[0]]
-        steps = rows["step"].tolist()
+    for (run_id, name), rows in by_array.items():
+        steps, shapes, columns = zip(*rows, strict=True)
+        values = np.stack(columns).astype(np.float64)
+        shape = [int(length) for length in shapes[0]]
         entry = {"run": run_id, "name": name, "shape": shape, "steps": steps, "at": at}
         if name == "curves":  # losses span many powers of ten
             blob = values.astype("<f4").tobytes()
@@ -69,8 +74,9 @@ def _chunk(states: pd.DataFrame) -> bytes:
 
 def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) -> list[Chunk]:
     """Return the packed states of all runs, in the order of the file."""
-    states = states[["run_id", "name", "step", "shape", "values"]]
-    of_run = dict(list(states.groupby("run_id", sort=False)))
+    of_run = defaultdict(list)
+    for row in states[["run_id", "step", "name", "shape", "values"]].itertuples(index=False):
+        of_run[row.run_id].append(row)
     turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
     packed = []
     for place, point in enumerate(points):
@@ -78,11 +84,10 @@ def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) 
             how: [r for r in point["runs"] if r["shown"] == how] for how in ("training", "end")
         }
         for turn, run in enumerate(shown["training"]):
-            run_states = of_run.get(run["run_id"], states.iloc[:0])
             turn = turns.get(run["run_id"], turn)
-            packed.append(Chunk(f"chunk-{place}-{run['seed']}", turn, text(_chunk(run_states))))
+            content = text(_chunk(of_run[run["run_id"]]))
+            packed.append(Chunk(f"chunk-{place}-{run['seed']}", turn, content))
         if shown["end"]:
-            run_states = [of_run[r["run_id"]] for r in shown["end"] if r["run_id"] in of_run]
-            end_states = pd.concat([states.iloc[:0], *run_states])
+            end_states = (row for run in shown["end"] for row in of_run[run["run_id"]])
             packed.append(Chunk(f"chunk-{place}", 1, text(_chunk(end_states))))
     return sorted(packed, key=lambda chunk: chunk.turn)

@@ -38,6 +38,11 @@ def choices(circles: list[int]) -> list[list[int]]:
     return [[], *(list(c) for n in (1, 2, 3) for c in itertools.combinations(circles, n))]
 
 
+def _single(array: np.ndarray) -> torch.Tensor:
+    """Return an array for one run, in single precision: losses change by less than 1e-6 of them."""
+    return torch.as_tensor(array, dtype=torch.float32)[None]
+
+
 @torch.no_grad()
 def table(study: Study) -> Iterator[dict]:
     """A row per run, logged step and choice."""
@@ -49,12 +54,11 @@ def table(study: Study) -> Iterator[dict]:
         for (run_id, step), parts in logged.groupby(["run_id", "step"], sort=False):
             circles = survival[(survival["run_id"] == run_id) & survival["survived"]]
             strongest = circles.nlargest(5, "final_signal")["frequency"].tolist()
-            arrays = log_frames.arrays(parts).items()  # of a single run, float64
-            network = {name: torch.as_tensor(a)[None].double() for name, a in arrays}
-            whole = network["embedding"][0].numpy()
+            arrays = log_frames.arrays(parts)
+            network = {name: _single(array) for name, array in arrays.items()}
+            whole = arrays["embedding"]
             for kept in choices(strongest):
-                reduced = interventions.keep(whole, kept) if kept else whole
-                network["embedding"] = torch.as_tensor(reduced)[None]
+                network["embedding"] = _single(interventions.keep(whole, kept) if kept else whole)
                 logits = embedding_mlp.logits(network, all_pairs, activation)
                 value, _ = loss.metrics(logits, all_pairs.target, 1)
                 yield {
