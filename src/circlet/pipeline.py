@@ -263,7 +263,8 @@ class Pipeline:
 
     def priority(self, target: Target) -> int:
         """Return the priority of a target; first figures come soon."""
-        return self._priorities[1].get(f"{target.kind}/{target.name}", 0) if self.outer else 0
+        own = self._priorities[1].get(f"{target.kind}/{target.name}", priorities.FOR_PAGES)
+        return own if self.outer else 0
 
     def block_priority(self, wildcards: Any) -> int:
         """Return the priority of a block; in a group, first those that never began, or long ago.

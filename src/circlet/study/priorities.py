@@ -7,6 +7,8 @@ from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target, with_dependencies
 
+FOR_PAGES = 10**6  # priority of what no figure needs: report and explorer would wait for it
+
 
 def trained_for(target: Target) -> set[str]:
     """Return the experiments whose logs a target needs, and their parents."""

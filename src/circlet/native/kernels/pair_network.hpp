@@ -84,7 +84,8 @@ template <class T> struct Layer {
         accumulate<T>(by_before, outputs, x, inputs, columns, gradient + weight);
         accumulate_sums<T>(by_before, outputs, columns, gradient + bias);
         multiply<T>(
-            {weights + weight, 1, inputs}, inputs, outputs, by_before, columns, by_x, nullptr, slopes
+            {weights + weight, 1, inputs}, inputs, outputs, by_before, columns, by_x, nullptr,
+            slopes
         );
     }
 };
@@ -189,16 +190,22 @@ private:
             return;
         }
         T* embedding = columns_of_embedding.data();
-        for (int64_t i = 0; i < s.p; ++i)
-            for (int64_t k = 0; k < s.d; ++k) embedding[k * numbers + i] = weights[i * s.d + k];
+        write_transposed(weights, s.p, s.d, s.d, embedding, numbers);
         auto& layer = layers.front();
         const T *w = weights + layer.weight, *bias = weights + layer.bias;
         T *l = left_columns.data(), *r = right_columns.data();
         multiply<T>({w, 2 * s.d, 1}, width, s.d, embedding, numbers, l, bias);
         multiply<T>({w + s.d, 2 * s.d, 1}, width, s.d, embedding, numbers, r);
-        for (int64_t i = 0; i < s.p; ++i)
-            for (int64_t j = 0; j < width; ++j)
-                left[i * row + j] = l[j * numbers + i], right[i * row + j] = r[j * numbers + i];
+        write_transposed(l, width, s.p, numbers, left.data(), row);
+        write_transposed(r, width, s.p, numbers, right.data(), row);
+    }
+
+    // Writes the transpose of a matrix (rows, columns), whose rows begin `from_row` numbers apart.
+    static void write_transposed(
+        const T* from, int64_t rows, int64_t columns, int64_t from_row, T* to, int64_t to_row
+    ) {
+        for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j) to[j * to_row + i] = from[i * from_row + j];
     }
 
     // Calls act(k, t) for all squares of a tile: numbers k, ... of x for the examples t, ...
@@ -240,7 +247,8 @@ private:
 
     // Of a tile, given the gradient of its logits, which has taken their place.
     void backward(const T* weights, int64_t first, Tile tile, T* out) {
-        T *by_before = layers.back().before.data(), *by_x = by_sums.data(), *other = by_other.data();
+        T* by_before = layers.back().before.data();
+        T *by_x = by_sums.data(), *other = by_other.data();
         for (size_t i = layers.size(); i-- > size_t(s.has_first_layer);) {
             const T* x = i ? layers[i - 1].after.data() : sums.data();
             const T* slopes = i ? layers[i - 1].before.data() : nullptr;
@@ -275,9 +283,8 @@ private:
         auto& layer = layers.front();
         const T *w = weights + layer.weight, *embedding = columns_of_embedding.data();
         T *l = left_columns.data(), *r = right_columns.data();
-        for (int64_t i = 0; i < numbers; ++i)  // those beyond p are 0
-            for (int64_t j = 0; j < width; ++j)
-                l[j * numbers + i] = by_left[i * row + j], r[j * numbers + i] = by_right[i * row + j];
+        write_transposed(by_left.data(), numbers, width, row, l, numbers);  // rows beyond p are 0
+        write_transposed(by_right.data(), numbers, width, row, r, numbers);
         accumulate<T>(l, width, embedding, s.d, numbers, out + layer.weight, 2 * s.d);
         accumulate<T>(r, width, embedding, s.d, numbers, out + layer.weight + s.d, 2 * s.d);
         accumulate_sums<T>(l, width, numbers, out + layer.bias);

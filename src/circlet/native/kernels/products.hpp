@@ -110,8 +110,14 @@ inline void accumulate_block(
     T sum[SUMS];
     UNROLLED for (int64_t i = 0; i < SUMS; i += WIDTH<T>) store(sum + i, sums<T>(total + i));
     if (rows >= ROWS && columns >= COLUMNS) {
-        UNROLLED for (int i = 0; i < ROWS; ++i)
-            for (int j = 0; j < COLUMNS; ++j) c[i * row + j] += sum[i * COLUMNS + j];
+        typedef T Part __attribute__((vector_size(COLUMNS * sizeof(T))));
+        UNROLLED for (int i = 0; i < ROWS; ++i) {
+            Part own, more;
+            std::memcpy(&own, c + i * row, sizeof own);
+            std::memcpy(&more, sum + i * COLUMNS, sizeof more);
+            own += more;
+            std::memcpy(c + i * row, &own, sizeof own);
+        }
         return;
     }
     for (int64_t i = 0; i < std::min<int64_t>(rows, ROWS); ++i)

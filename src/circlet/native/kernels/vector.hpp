@@ -162,8 +162,8 @@ template <class T> inline Real<T> root(Real<T> v) {
 // those for a single one must.
 constexpr int SIDE = 4;
 
-// Calls act(i, n) for the numbers 0 to `count`, which fill their vectors: n vectors, a constant, that
-// begin with number i.
+// Calls act(i, n) for the numbers 0 to `count`, which fill their vectors: n vectors, a constant,
+// that begin with number i.
 template <class T, class Act> inline void for_side_by_side(int64_t count, Act act) {
     int64_t i = 0, most = SIDE * WIDTH<T>;
     for (; i + most <= count; i += most) act(i, std::integral_constant<int, SIDE>());
