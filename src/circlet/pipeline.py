@@ -262,9 +262,10 @@ class Pipeline:
         return priorities.priorities(self.study, self.of_kind("figures"))
 
     def priority(self, target: Target) -> int:
-        """Return the priority of a target; first figures come soon."""
-        own = self._priorities[1].get(f"{target.kind}/{target.name}", priorities.FOR_PAGES)
-        return own if self.outer else 0
+        """Return the priority of a target: first figures come soon, and no page has to wait."""
+        if not self.outer:
+            return 0
+        return self._priorities[1].get(f"{target.kind}/{target.name}", priorities.FOR_PAGES)
 
     def block_priority(self, wildcards: Any) -> int:
         """Return the priority of a block; in a group, first those that never began, or long ago.

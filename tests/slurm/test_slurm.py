@@ -74,7 +74,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
 
 def test_out_of_memory(sweep):
     """A block that needs more than it requested is killed; the next try requests twice as much."""
-    sweep.project.edit("src/circlet/study/cost.py", "return 470 +", "return -250 +")
+    sweep.project.edit("src/circlet/study/cost.py", "PROCESS_MB = 550", "PROCESS_MB = -250")
     # No kernel rounds products, so PyTorch runs, which takes more than half a gigabyte.
     sweep.study(one=SHORT | {"steps": 60_000, "seeds": {"count": 1}, "products": "tf32"})
     sweep.start("table_runs")

@@ -7,7 +7,7 @@ from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target, with_dependencies
 
-FOR_PAGES = 10**6  # priority of what no figure needs: report and explorer would wait for it
+FOR_PAGES = 1000  # priority of what no figure needs: report and explorer would wait for it
 
 
 def trained_for(target: Target) -> set[str]:
@@ -21,7 +21,7 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
 
     A figure and the tables that it needs precede figures that need more training. ``drawn`` are the
     study's figures. The first result has the priority of each experiment by name, the second that
-    of each target by ``kind/name``.
+    of each target that a figure needs, by ``kind/name``.
     """
     seconds = {
         name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)

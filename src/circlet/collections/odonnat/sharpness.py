@@ -14,8 +14,8 @@ from circlet.systems import loss
 def largest(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
     """Largest eigenvalue of the Hessian of the mean cross-entropy of every run, (runs,).
 
-    By Lanczos' method (ARPACK), from a fixed random vector, to 1e-4 of the eigenvalue. Products
-    with the Hessian, which itself is never made, are in single precision.
+    By Lanczos' method (ARPACK), from a fixed random vector, which stops at 1e-4 of the eigenvalue.
+    Products with the Hessian, which itself is never made, are in single precision.
     ``weights`` are arrays by name, (runs, ...); ``chosen`` are the sequences of the mean loss, for
     as many runs.
     """
@@ -47,6 +47,6 @@ def _of_run(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> flo
     try:
         (value,) = eigsh(hessian, 1, which="LA", v0=start, ncv=min(7, n), tol=1e-4,
                          return_eigenvectors=False)  # fmt: skip
-    except ArpackError:  # of a loss that is not finite, or is zero
+    except ArpackError:  # of a loss that is not finite, or is zero; or it does not converge
         return math.nan
     return value

@@ -39,7 +39,7 @@ def choices(circles: list[int]) -> list[list[int]]:
 
 
 def _single(array: np.ndarray) -> torch.Tensor:
-    """Return an array for one run, in single precision: losses change by less than 1e-6 of them."""
+    """Return an array for one run, in single precision: losses change in the seventh digit."""
     return torch.as_tensor(array, dtype=torch.float32)[None]
 
 
