@@ -52,8 +52,8 @@ def _chunk(states: Iterable[tuple]) -> bytes:
         by_array[run_id, name].append((step, shape, values))
     arrays, blobs, at = [], [], 0
     for (run_id, name), rows in by_array.items():
-        steps, shapes, columns = zip(*rows, strict=True)
-        values = np.stack(columns).astype(np.float64)
+        steps, shapes, values_by_step = zip(*rows, strict=True)
+        values = np.stack(values_by_step).astype(np.float64)
         shape = [int(length) for length in shapes[0]]
         entry = {"run": run_id, "name": name, "shape": shape, "steps": steps, "at": at}
         if name == "curves":  # losses span many powers of ten
