@@ -1,16 +1,19 @@
 """Markdown tables of keys, parameters and modules, and the JSON schema of a config."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 import yaml
+from msgspec import structs
 
 from circlet.config import schema
 from circlet.config.collection import Needs
-from circlet.config.experiment import Experiment, Schedule
+from circlet.config.experiment import Experiment, Keys, Schedule
 from circlet.config.model import Config, FigureOptions, Milestone
 from circlet.lazy_import import load
 from circlet.publish.data import described
@@ -30,9 +33,23 @@ KINDS = {
 INNER = ("seeds", "more", "sweep", "sample", "log")
 
 
+def described_schema(kind: type[Keys]) -> schema.Schema:
+    """Return the JSON schema of some keys, with the texts after them as their descriptions."""
+    (reference, _), definitions = msgspec.json.schema_components([kind, FigureOptions])
+    kinds = {struct.__name__: struct for struct in Keys.__subclasses__()}
+    for name, definition in definitions.items():
+        [declared] = ast.parse(inspect.getsource(kinds[name])).body
+        texts = [node.value.value for node in declared.body[1:] if isinstance(node, ast.Expr)]
+        properties = definition["properties"]
+        for field, text in zip(structs.fields(kinds[name]), texts, strict=True):
+            key = field.encode_name
+            properties[key] = {"description": " ".join(text.split())} | properties[key]
+    return schema.plain(reference, definitions)
+
+
 def keys(kind: str) -> str:
     """Return the keys of a part of a config as a Markdown table."""
-    rows = [*_rows(schema.of(KINDS[kind]))]
+    rows = [*_rows(described_schema(KINDS[kind]))]
     columns = [0, 1, 2] if any(default for _, default, _ in rows) else [0, 2]
     head = ("key", "default", "meaning")
     lines = [head, ("---",) * 3, *rows]
@@ -56,7 +73,7 @@ def limit(name: str) -> str:
 def json_schema() -> str:
     """Return the schema of a config as YAML, for editors and for catalogs of workflows."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "a circlet study"}
-    text = yaml.safe_dump(head | schema.of(Config), sort_keys=False, width=100)
+    text = yaml.safe_dump(head | described_schema(Config), sort_keys=False, width=100)
     return f"# Written by docs/render.py from src/circlet/config.\n{text}"
 
 

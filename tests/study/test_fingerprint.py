@@ -50,16 +50,6 @@ def test_a_fingerprint_follows_all_that_is_imported(monkeypatch):
         assert (found != before) == counts, file
 
 
-@pytest.mark.parametrize(("key", "is_code"), [("description", False), ("ge", True)])
-def test_the_description_of_a_key_is_no_code(monkeypatch, key, is_code):
-    value = "5" if is_code else '"More than one."'
-    digests = set()
-    for arguments in ("", f"{key}={value}"):
-        with edited(monkeypatch, "config/model.py", f"x = Annotated[int, Meta({arguments})]\n"):
-            digests.add(fingerprint.digest("circlet.config.model"))
-    assert len(digests) == 1 + is_code
-
-
 def test_a_release_changes_no_fingerprint(monkeypatch):
     before = fingerprint.digest("circlet.sweeps.tables.scorecard")
     with edited(monkeypatch, "circlet/__init__.py", '__version__ = "9.9.9"\n'):
@@ -190,6 +180,8 @@ CODE = '''"""Doc."""
 import circlet.analysis.stats
 
 class A:
+    """Doc."""
+    key: int = 1
     """Doc."""
     async def f(x):
         """Doc."""

@@ -1,7 +1,8 @@
 """The keys of an experiment: their types, defaults, bounds and descriptions.
 
 The JSON schema of `circlet.config.schema` and the tables of config/README.md are generated from
-these, as from the other keys of a config (`circlet.config.model`).
+these, as from the other keys of a config (`circlet.config.model`). The text after a key is its
+description there.
 """
 
 from typing import Annotated, Any, Literal
@@ -27,26 +28,16 @@ class Keys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class Schedule(Keys, frozen=True, kw_only=True):
     """Steps at which a log is written, at most a million."""
 
-    every: Annotated[Count | UnsetType, Meta(description="All multiples of this number.")] = UNSET
-    every_epochs: Annotated[
-        Count | UnsetType,
-        Meta(description="The last step of every n-th epoch (systems with batches)."),
-    ] = UNSET
-    until: Annotated[
-        Index | UnsetType,
-        Meta(description="The step at which `every` ends."),
-    ] = UNSET
-    per_decade: Annotated[
-        Annotated[int, Meta(ge=1, le=1000)] | UnsetType,
-        Meta(
-            description="Steps per factor of ten, evenly spaced on a logarithmic scale; at most "
-            "1000."
-        ),
-    ] = UNSET
-    at: Annotated[
-        Annotated[tuple[Index, ...], Meta(max_length=10_000)] | UnsetType,
-        Meta(description="A list of steps, at most 10 000."),
-    ] = UNSET
+    every: Count | UnsetType = UNSET
+    """All multiples of this number."""
+    every_epochs: Count | UnsetType = UNSET
+    """The last step of every n-th epoch (systems with batches)."""
+    until: Index | UnsetType = UNSET
+    """The step at which `every` ends."""
+    per_decade: Annotated[int, Meta(ge=1, le=1000)] | UnsetType = UNSET
+    """Steps per factor of ten, evenly spaced on a logarithmic scale; at most 1000."""
+    at: Annotated[tuple[Index, ...], Meta(max_length=10_000)] | UnsetType = UNSET
+    """A list of steps, at most 10 000."""
 
 
 LogSchedule = Annotated[
@@ -58,36 +49,21 @@ LogSchedule = Annotated[
 class Logs(Keys, frozen=True, kw_only=True):
     """Schedules by kind of log; other kinds keep their defaults."""
 
-    curves: Annotated[
-        LogSchedule | UnsetType,
-        Meta(description="Losses and accuracies."),
-    ] = UNSET
-    signals: Annotated[LogSchedule | UnsetType, Meta(description="Signal of every frequency.")] = (
-        UNSET
-    )
-    embeddings: Annotated[
-        LogSchedule | UnsetType,
-        Meta(description="Embedding vectors. The explorer animates these steps."),
-    ] = UNSET
-    gradients: Annotated[
-        LogSchedule | UnsetType,
-        Meta(description="Norm of the loss gradient with respect to the embedding, by frequency."),
-    ] = UNSET
-    gradient_norms: Annotated[
-        LogSchedule | UnsetType,
-        Meta(
-            description="Norm of the loss gradient with respect to each part of the network, on "
-            "the whole train set."
-        ),
-    ] = UNSET
-    parameters: Annotated[
-        LogSchedule | UnsetType,
-        Meta(
-            description="All weights and biases. The explorer animates classifiers and "
-            "transformers at these steps. To find when a clustering head forms and what causes "
-            "loss spikes, log every epoch (`{every_epochs: 1}`, 0.75 MB per run of 1000 epochs)."
-        ),
-    ] = UNSET
+    curves: LogSchedule | UnsetType = UNSET
+    """Losses and accuracies."""
+    signals: LogSchedule | UnsetType = UNSET
+    """Signal of every frequency."""
+    embeddings: LogSchedule | UnsetType = UNSET
+    """Embedding vectors. The explorer animates these steps."""
+    gradients: LogSchedule | UnsetType = UNSET
+    """Norm of the loss gradient with respect to the embedding, by frequency."""
+    gradient_norms: LogSchedule | UnsetType = UNSET
+    """Norm of the loss gradient with respect to each part of the network, on the whole train
+    set."""
+    parameters: LogSchedule | UnsetType = UNSET
+    """All weights and biases. The explorer animates classifiers and transformers at these steps. To
+    find when a clustering head forms and what causes loss spikes, log every epoch
+    (`{every_epochs: 1}`, 0.75 MB per run of 1000 epochs)."""
 
     @property
     def schedules(self) -> dict[str, Schedule | None]:
@@ -99,14 +75,11 @@ class Logs(Keys, frozen=True, kw_only=True):
 class MoreSeeds(Keys, frozen=True, kw_only=True):
     """More seeds at some points."""
 
-    where: Annotated[
-        Annotated[Arguments, Meta(min_length=1)],
-        Meta(
-            description="Values of parameters, or of arguments of interventions: `scale_factor` "
-            "is the argument `factor` of `scale`."
-        ),
-    ]
-    count: Annotated[Count, Meta(description="Number of seeds at these points.")]
+    where: Annotated[Arguments, Meta(min_length=1)]
+    """Values of parameters, or of arguments of interventions: `scale_factor` is the argument
+    `factor` of `scale`."""
+    count: Count
+    """Number of seeds at these points."""
 
     def is_about(self, values: Arguments) -> bool:
         """Return whether this entry applies to a point with these values (`Point.values`)."""
@@ -119,34 +92,22 @@ SharedSeed = Index | Annotated[list[Index], Meta(min_length=1, max_length=10_000
 class Seeds(Keys, frozen=True, kw_only=True):
     """The seeds of the runs at every point."""
 
-    count: Annotated[
-        Count, Meta(description="Number of seeds per point; a multiple of `block`, if set.")
-    ]
-    first: Annotated[Index, Meta(description="First seed; a multiple of `block`, if set.")] = 0
-    more: Annotated[
-        Annotated[list[MoreSeeds], Meta(max_length=10_000)],
-        Meta(
-            description="Larger numbers of seeds at some points: `[{where: {weight_decay: 1}, "
-            "count: 200}]`. If several entries match a point, the largest number applies."
-        ),
-    ] = []
-    embedding: Annotated[
-        SharedSeed,
-        Meta(
-            description="One seed for the initial embeddings of all runs. A list makes one point "
-            "per seed. `null`: each run uses its own seed."
-        ),
-    ] = None
-    network: Annotated[
-        SharedSeed, Meta(description="As `embedding`, for the other initial weights.")
-    ] = None
-    data: Annotated[
-        SharedSeed, Meta(description="As `embedding`, for the train and test sets.")
-    ] = None
-    order: Annotated[
-        SharedSeed,
-        Meta(description="As `embedding`, for the order of batches and the dropout masks."),
-    ] = None
+    count: Count
+    """Number of seeds per point; a multiple of `block`, if set."""
+    first: Index = 0
+    """First seed; a multiple of `block`, if set."""
+    more: Annotated[list[MoreSeeds], Meta(max_length=10_000)] = []
+    """Larger numbers of seeds at some points: `[{where: {weight_decay: 1}, count: 200}]`. If
+    several entries match a point, the largest number applies."""
+    embedding: SharedSeed = None
+    """One seed for the initial embeddings of all runs. A list makes one point per seed. `null`:
+    each run uses its own seed."""
+    network: SharedSeed = None
+    """As `embedding`, for the other initial weights."""
+    data: SharedSeed = None
+    """As `embedding`, for the train and test sets."""
+    order: SharedSeed = None
+    """As `embedding`, for the order of batches and the dropout masks."""
 
 
 Numbers = Annotated[list[int | float], Meta(min_length=2, max_length=3)]
@@ -156,32 +117,20 @@ Values = Annotated[list[Any], Meta(min_length=1, max_length=10_000)]
 class Range(Keys, frozen=True, kw_only=True):
     """Values of a swept parameter, computed or drawn at random; one of these keys."""
 
-    linspace: Annotated[
-        Numbers | UnsetType,
-        Meta(
-            description="`[first, last, number of values]`: evenly spaced, rounded to four digits."
-        ),
-    ] = UNSET
-    logspace: Annotated[
-        Numbers | UnsetType,
-        Meta(description="As `linspace`, on a logarithmic scale."),
-    ] = UNSET
-    range: Annotated[
-        Numbers | UnsetType,
-        Meta(description="`[first, end, step]`: whole numbers below `end`. Default step: 1."),
-    ] = UNSET
-    uniform: Annotated[
-        Numbers | UnsetType,
-        Meta(description="`[low, high]`: draws random values between these bounds."),
-    ] = UNSET
-    loguniform: Annotated[
-        Numbers | UnsetType, Meta(description="As `uniform`, on a logarithmic scale.")
-    ] = UNSET
-    choice: Annotated[
-        Annotated[list[int | float | str | bool], Meta(min_length=1, max_length=10_000)]
-        | UnsetType,
-        Meta(description="A list from which values are drawn at random."),
-    ] = UNSET
+    linspace: Numbers | UnsetType = UNSET
+    """`[first, last, number of values]`: evenly spaced, rounded to four digits."""
+    logspace: Numbers | UnsetType = UNSET
+    """As `linspace`, on a logarithmic scale."""
+    range: Numbers | UnsetType = UNSET
+    """`[first, end, step]`: whole numbers below `end`. Default step: 1."""
+    uniform: Numbers | UnsetType = UNSET
+    """`[low, high]`: draws random values between these bounds."""
+    loguniform: Numbers | UnsetType = UNSET
+    """As `uniform`, on a logarithmic scale."""
+    choice: (
+        Annotated[list[int | float | str | bool], Meta(min_length=1, max_length=10_000)] | UnsetType
+    ) = UNSET
+    """A list from which values are drawn at random."""
 
 
 Points = Annotated[int, Meta(ge=1, le=20_000)]
@@ -190,8 +139,10 @@ Points = Annotated[int, Meta(ge=1, le=20_000)]
 class Sample(Keys, frozen=True, kw_only=True):
     """Random search over the ranges of a sweep."""
 
-    count: Annotated[Points, Meta(description="Number of random points.")]
-    seed: Annotated[Index, Meta(description="Seed of the random draws.")] = 0
+    count: Points
+    """Number of random points."""
+    seed: Index = 0
+    """Seed of the random draws."""
 
 
 Intervention = Annotated[
@@ -203,113 +154,61 @@ Intervention = Annotated[
 class Experiment(Keys, frozen=True, kw_only=True):
     """A system, its parameters, a sweep, seeds and logs."""
 
-    system: Annotated[
+    system: str
+    """The network or simulation: one of the systems below, or one of your collection, such as
+    `mine.sums`."""
+    parameters: Arguments = {}
+    """Parameter values of all points; other parameters keep their defaults."""
+    sweep: dict[
         str,
-        Meta(
-            description="The network or simulation: one of the systems below, or one of your "
-            "collection, such as `mine.sums`."
-        ),
-    ]
-    parameters: Annotated[
-        Arguments,
-        Meta(description="Parameter values of all points; other parameters keep their defaults."),
+        Annotated[Values | Range, Meta(extra_json_schema={"minProperties": 1, "maxProperties": 1})],
     ] = {}
-    sweep: Annotated[
-        dict[
-            str,
-            Annotated[
-                Values | Range, Meta(extra_json_schema={"minProperties": 1, "maxProperties": 1})
-            ],
-        ],
-        Meta(
-            description="Values of each swept parameter, at most 10 000: a list or one of the "
-            "next six forms."
-        ),
-    ] = {}
-    sample: Annotated[
-        Points | Sample | UnsetType,
-        Meta(
-            description="Number of random points, or `{count: 200, seed: 1}`. If you raise the "
-            "number, earlier points stay. Each random point is combined with all listed values of "
-            "`sweep`."
-        ),
-    ] = UNSET
-    cases: Annotated[
+    """Values of each swept parameter, at most 10 000: a list or one of the next six forms."""
+    sample: Points | Sample | UnsetType = UNSET
+    """Number of random points, or `{count: 200, seed: 1}`. If you raise the number, earlier points
+    stay. Each random point is combined with all listed values of `sweep`."""
+    cases: (
         Annotated[
             list[Annotated[Arguments, Meta(min_length=1)]], Meta(min_length=1, max_length=10_000)
         ]
-        | UnsetType,
-        Meta(description="Sets of parameter values, each combined with every point of `sweep`."),
-    ] = UNSET
-    steps: Annotated[
-        Count | UnsetType,
-        Meta(
-            description="Optimiser steps of a training, or time steps of a simulation; step 0 is "
-            "the initial state."
-        ),
-    ] = UNSET
-    epochs: Annotated[
-        Count | UnsetType,
-        Meta(
-            description="In place of `steps`, for systems with batches: passes over the train set."
-        ),
-    ] = UNSET
-    dtype: Annotated[
-        Literal["float32", "float64"],
-        Meta(description="Floating-point type: `float32` or `float64`. `sweep` can list both."),
-    ] = "float32"
-    products: Annotated[
-        Literal["float32", "tf32", "bfloat16"],
-        Meta(
-            description="Precision of the factors of matrix products, forward and backward: "
-            "`float32` (no rounding), `tf32` (10 bits of mantissa) or `bfloat16` (7 bits). Sums, "
-            "weights, the gradient with respect to the logits, and logged values stay float32. "
-            "circlet rounds the factors and multiplies them in float32; real hardware may add in "
-            "another order. `tf32` and `bfloat16` use no kernel, take 1.4 to 3.1 times as long as "
-            "PyTorch with float32, and need dtype `float32`. `sweep` can list several."
-        ),
-    ] = "float32"
-    block: Annotated[
-        Annotated[int, Meta(ge=1, le=1_000_000)] | None,
-        Meta(description="Seeds per block, at most a million. `null`: circlet chooses."),
-    ] = None
-    seeds: Annotated[
-        Seeds, Meta(description="The seeds of the runs at every point.", examples=[{"count": 20}])
-    ]
+        | UnsetType
+    ) = UNSET
+    """Sets of parameter values, each combined with every point of `sweep`."""
+    steps: Count | UnsetType = UNSET
+    """Optimiser steps of a training, or time steps of a simulation; step 0 is the initial state."""
+    epochs: Count | UnsetType = UNSET
+    """In place of `steps`, for systems with batches: passes over the train set."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Floating-point type: `float32` or `float64`. `sweep` can list both."""
+    products: Literal["float32", "tf32", "bfloat16"] = "float32"
+    """Precision of the factors of matrix products, forward and backward: `float32` (no rounding),
+    `tf32` (10 bits of mantissa) or `bfloat16` (7 bits). Sums, weights, the gradient with respect to
+    the logits, and logged values stay float32. circlet rounds the factors and multiplies them in
+    float32; real hardware may add in another order. `tf32` and `bfloat16` use no kernel, take 1.4
+    to 3.1 times as long as PyTorch with float32, and need dtype `float32`. `sweep` can list
+    several."""
+    block: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    """Seeds per block, at most a million. `null`: circlet chooses."""
+    seeds: Annotated[Seeds, Meta(examples=[{"count": 20}])]
+    """The seeds of the runs at every point."""
     compare: Annotated[
-        Annotated[
-            dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
-        ],
-        Meta(
-            description="Two values to compare, for each swept parameter or argument of an "
-            "intervention: `{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The "
-            "table `comparisons` and the figure `forest` show the differences between runs with "
-            "the same seed, separately for each combination of other swept parameters."
-        ),
+        dict[str, Annotated[list[Any], Meta(min_length=2, max_length=2)]], Meta(max_length=20)
     ] = {}
-    keep_state: Annotated[
-        bool,
-        Meta(
-            description="Whether to save the final state of runs. If you later raise `steps`, "
-            "training continues from this state, and the results equal those of one long run. "
-            "Training starts anew if the old logs lack a step that the new `log` needs."
-        ),
-    ] = False
-    interventions: Annotated[
-        Annotated[list[Intervention], Meta(max_length=10)],
-        Meta(
-            description="Changes of how runs start or train, applied in this order. If an argument "
-            "is a list of values, each value makes a point."
-        ),
-    ] = []
-    log: Annotated[
-        Logs,
-        Meta(
-            description="Schedules by kind of log; other kinds keep their defaults. Each log has "
-            "the first and the last step (`signals` also steps 0 to 10). A kind with the schedule "
-            "`{}` has only these steps, and a kind with `null` has no log."
-        ),
-    ] = Logs()
+    """Two values to compare, for each swept parameter or argument of an intervention:
+    `{learning_rate: [0.01, 0.003], change_weight_decay: [1, 0.1]}`. The table `comparisons` and the
+    figure `forest` show the differences between runs with the same seed, separately for each
+    combination of other swept parameters."""
+    keep_state: bool = False
+    """Whether to save the final state of runs. If you later raise `steps`, training continues from
+    this state, and the results equal those of one long run. Training starts anew if the old logs
+    lack a step that the new `log` needs."""
+    interventions: Annotated[list[Intervention], Meta(max_length=10)] = []
+    """Changes of how runs start or train, applied in this order. If an argument is a list of
+    values, each value makes a point."""
+    log: Logs = Logs()
+    """Schedules by kind of log; other kinds keep their defaults. Each log has the first and the
+    last step (`signals` also steps 0 to 10). A kind with the schedule `{}` has only these steps,
+    and a kind with `null` has no log."""
 
     @property
     def grid(self) -> dict[str, list[Any]]:

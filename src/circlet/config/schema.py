@@ -26,11 +26,11 @@ MAX_SHOWN = 5  # unknown keys in a message
 @functools.cache
 def of(kind: Hashable) -> Schema:
     """Return the JSON schema of a config or another file of ours; not to be changed."""
-    (reference,), definitions = msgspec.json.schema_components([kind])
-    return _plain(reference, definitions)
+    (reference, _), definitions = msgspec.json.schema_components([kind, FigureOptions])
+    return plain(reference, definitions)
 
 
-def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+def plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     """Return a schema without references, with lists of types in place of alternatives."""
     if "$ref" in schema:
         definition = definitions[schema["$ref"].rsplit("/", 1)[-1]]
@@ -38,19 +38,20 @@ def _plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     made = {key: value for key, value in schema.items() if key not in ("title", "anyOf")}
     for key in ("items", "additionalProperties", "propertyNames"):
         if isinstance(made.get(key), dict):
-            made[key] = _plain(made[key], definitions)
+            made[key] = plain(made[key], definitions)
     if "properties" in made:
-        made["properties"] = {k: _plain(v, definitions) for k, v in made["properties"].items()}
+        made["properties"] = {k: plain(v, definitions) for k, v in made["properties"].items()}
     if made.get("type") == "object" and made.get("additionalProperties") is not False:
         # A pattern alone would allow the number 2024 as a key.
         made["propertyNames"] = made.get("propertyNames", {}) | {"type": "string"}
     if made.pop("x-figure", False):
-        made["properties"] = of(FigureOptions)["properties"]
+        options = plain(definitions["FigureOptions"], definitions)
+        made["properties"] = options["properties"]
         made["additionalProperties"] = {"type": "string"}
     if "anyOf" not in schema:
         return made
     types: list[str] = []
-    for alternative in (_plain(option, definitions) for option in schema["anyOf"]):
+    for alternative in (plain(option, definitions) for option in schema["anyOf"]):
         type_names = alternative.pop("type")
         types += [type_names] if isinstance(type_names, str) else type_names
         made = alternative | made
