@@ -5,13 +5,16 @@ the config, stops at the first error and does not name the experiment.
 """
 
 import functools
+import json
 import math
-from collections.abc import Collection, Hashable, Iterable
+import sys
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
 import yaml
 
+from circlet.config.experiment import INT32_MAX
 from circlet.config.model import FigureOptions
 from circlet.errors import ConfigError, did_you_mean
 from circlet.lazy_import import load
@@ -90,6 +93,41 @@ def check(instance: Any, schema: Schema, prefix: str = "") -> None:
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
         raise ConfigError(_explain((unknown or errors)[-1], prefix))
+
+
+def check_list(where: str, schemas: Mapping[str, Schema], name: str, values: list[Any]) -> None:
+    """Check that a parameter may have each of these values."""
+    is_valid = _validator(json.dumps(_bounded(schemas[name]))) if name in schemas else None
+    for value in values:
+        if not (is_valid and is_valid(value) and is_finite(value)):
+            check_values(where, schemas, {name: value})  # says what is wrong
+
+
+def check_values(where: str, schemas: Mapping[str, Schema], values: Mapping[str, Any]) -> None:
+    """Raise ConfigError unless each of these parameters exists and may have its value."""
+    properties = {name: _bounded(declared) for name, declared in schemas.items()}
+    whole = {"type": "object", "additionalProperties": False, "properties": properties}
+    check(values, whole, where)
+    for name, value in values.items():
+        if not is_finite(value):
+            raise ConfigError(f"{where}.{name}: {shown(value)} must be finite")
+
+
+def _bounded(declared: Schema) -> Schema:
+    """Return a parameter's schema, with integers limited to those that fit a table's column."""
+    if declared.get("type") == "integer":
+        return {"maximum": INT32_MAX} | declared
+    return declared | ({"items": _bounded(declared["items"])} if "items" in declared else {})
+
+
+@functools.cache
+def _validator(text: str) -> Any:
+    return validator(json.loads(text)).is_valid
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether a value is not inf, NaN or an integer that is too large for a float."""
+    return not isinstance(value, int | float) or abs(value) <= sys.float_info.max
 
 
 def read(instance: Any, kind: type[T]) -> T:

@@ -11,10 +11,9 @@ from msgspec import structs
 
 from circlet.config import schema, sweep_values
 from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
-from circlet.config.schema import Schema
+from circlet.config.schema import Schema, check_list, check_values, is_finite
 from circlet.errors import ConfigError, check_known
 from circlet.study import limits
-from circlet.study.allowed_values import check_list, check_values, is_finite
 from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
     IN_TRAINING,
