@@ -7,8 +7,7 @@ others it is measured, too.
 import math
 
 from circlet.study import measured
-from circlet.study.block_sizes import balanced_group_size
-from circlet.study.blocks import Block
+from circlet.study.blocks import Block, balanced_group_size
 from circlet.study.points import Point
 
 STEP_SECONDS = 2e-4  # overhead of a step in PyTorch, however small the tensors are

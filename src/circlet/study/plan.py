@@ -21,10 +21,9 @@ from circlet.errors import ConfigError, check_known
 from circlet.study import declared_systems, derived_metrics, milestones, validation
 from circlet.study.blocks import Block
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
-from circlet.study.points import Point
+from circlet.study.points import ParentIndex, Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
-from circlet.study.starts import ParentIndex
 from circlet.systems.spec import Metric, Outcome, SystemSpec
 
 # Keys of the config that targets read if they declare them in `CONFIG`, and their defaults.

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
-from circlet.study.block_sizes import balanced_group_size
+from circlet.study.blocks import balanced_group_size
 from circlet.study.points import Point
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, products, shapes
