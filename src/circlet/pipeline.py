@@ -23,7 +23,7 @@ from circlet.errors import CircletError, ConfigError
 from circlet.job_requests import Requests
 from circlet.lazy_import import load
 from circlet.storage import files, kept, locks, progress, remote
-from circlet.study import limits, measured, planning, priorities, sources, targets
+from circlet.study import limits, measured, planning, sources, targets
 from circlet.study.blocks import Block
 from circlet.study.targets import Target
 
@@ -259,13 +259,13 @@ class Pipeline:
 
     @cached_property
     def _priorities(self) -> tuple[dict[str, int], dict[str, int]]:
-        return priorities.priorities(self.study, self.of_kind("figures"))
+        return targets.priorities(self.study, self.of_kind("figures"))
 
     def priority(self, target: Target) -> int:
         """Return the priority of a target: first figures come soon, and no page has to wait."""
         if not self.outer:
             return 0
-        return self._priorities[1].get(f"{target.kind}/{target.name}", priorities.FOR_PAGES)
+        return self._priorities[1].get(f"{target.kind}/{target.name}", targets.FOR_PAGES)
 
     def block_priority(self, wildcards: Any) -> int:
         """Return the priority of a block; in a group, first those that never began, or long ago.

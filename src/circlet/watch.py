@@ -24,7 +24,7 @@ from rich.text import Text
 from circlet import terminal
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
-from circlet.study import cost, priorities, targets
+from circlet.study import cost, targets
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 from circlet.study.targets import Target
@@ -78,7 +78,7 @@ class Watch:
         ]  # fmt: skip
         # Figures of trained runs only: a figure of theory is made before any training.
         self.figures = {
-            t.outputs[0] for t in self.targets if t.kind == "figures" and priorities.trained_for(t)
+            t.outputs[0] for t in self.targets if t.kind == "figures" and targets.trained_for(t)
         }
         self.seconds = {b.key: cost.job_seconds(b) for b in self.blocks}
         self.each = cost.target_seconds()

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from conftest import PATIENCE, ROOT, config
 
-from circlet.study import cost, planning, priorities, targets
+from circlet.study import cost, planning, targets
 
 
 def study_of(project, **changes):
@@ -119,19 +119,19 @@ def test_no_result_depends_on_where_checkpoints_are_copied(tmp_path):
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
     study = planning.plan_file(ROOT / "config/config.yaml")
     figures = targets.figures(study)
-    experiments, others = priorities.priorities(study, figures)
+    experiments, others = targets.priorities(study, figures)
 
     def seconds(figure):
-        points = (p for name in priorities.trained_for(figure) for p in study.experiment(name))
+        points = (p for name in targets.trained_for(figure) for p in study.experiment(name))
         return sum(cost.cpu_seconds(block) for point in points for block in point.blocks)
 
     for figure in figures:
         own = others[f"figures/{figure.name}"]
         assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.with_dependencies(figure))
-        assert all(experiments[name] >= own for name in priorities.trained_for(figure))
+        assert all(experiments[name] >= own for name in targets.trained_for(figure))
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]
     assert takes == pytest.approx(sorted(takes))  # sums in another order
-    assert max(*experiments.values(), *others.values()) < priorities.FOR_PAGES
+    assert max(*experiments.values(), *others.values()) < targets.FOR_PAGES
     # The runs of each paper's first figures are trained long before the end.
     assert others["figures/grid_and_circle"] > others["figures/published_tables"] == 1
