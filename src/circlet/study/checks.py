@@ -11,8 +11,8 @@ from circlet.config import schema
 from circlet.config.collection import Needs
 from circlet.config.model import Milestone
 from circlet.errors import ConfigError, check_known, unknown
-from circlet.study import derived_metrics, limits, milestones, plots, swept
-from circlet.study.declarations import RESERVED, declared
+from circlet.study import limits, milestones, plots, registry, swept
+from circlet.study.declarations import RESERVED, declared, literals
 from circlet.study.interventions import list_interventions
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -34,12 +34,13 @@ def check(study: Study) -> None:
 
 def _check_derived_metrics(study: Study) -> None:
     """Check that listed tables have derived metrics with unique names, and that runs log enough."""
-    tables = derived_metrics.tables(study.collections) if study.config.derived_metrics else {}
+    modules = registry.modules(study.collections, "tables")
     seen: dict[tuple[str, str], str] = {}
     for i, table in enumerate(study.config.derived_metrics):
         where = f"derived_metrics.{i}"
+        tables = [name for name, module in modules.items() if "DERIVED_METRICS" in literals(module)]
         check_known(where, "table of derived metrics", tables, [table])
-        says = declared("tables", tables[table])
+        says = declared("tables", modules[table])
         systems, logs = says.get("SYSTEMS", study.systems), set(says.get("LOGS", ())) - {"runs"}
         for system, name in itertools.product(systems, says["DERIVED_METRICS"]):
             if (other := seen.setdefault((system, name), table)) != table:

@@ -18,8 +18,9 @@ from circlet.config.collection import Role
 from circlet.config.experiment import Arguments, Experiment
 from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, check_known
-from circlet.study import declared_systems, derived_metrics, milestones, validation
+from circlet.study import declared_systems, milestones, registry, validation
 from circlet.study.blocks import Block
+from circlet.study.declarations import literals
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.points import ParentIndex, Point
 from circlet.study.registry import Collection
@@ -170,12 +171,26 @@ class Study:
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a system's runs: declared ones, milestones and derived metrics."""
         spec = self.known[system]
-        derived = derived_metrics.outcomes(self.derived_metrics(system))
+        derived = [
+            Outcome(name, name.replace("_", " "), "mean", table, unit=metric.unit)
+            for name, (metric, table) in self.derived_metrics(system).items()
+        ]
         return (*spec.outcomes, *milestones.outcomes(self.config, spec), *derived)
 
     def derived_metrics(self, system: str) -> dict[str, tuple[Metric, str]]:
-        """Return the derived metrics of a system by name: declaration and table of each."""
-        return derived_metrics.of_system(self.collections, self.config.derived_metrics, system)
+        """Return the derived metrics of a system by name: declaration and table of each.
+
+        These are numbers of a run at logged steps. Their tables cost time and need logs that are
+        not written by default, so they are made only if the config lists them.
+        """
+        modules = registry.modules(self.collections, "tables")
+        metrics: dict[str, tuple[Metric, str]] = {}
+        for table in self.config.derived_metrics:
+            declared = literals(modules[table])
+            if system in declared.get("SYSTEMS", (system,)):
+                meanings = declared["DERIVED_METRICS"].items()
+                metrics |= {name: (Metric(*meaning), table) for name, meaning in meanings}
+        return metrics
 
     def of_systems(self, systems: Iterable[str]) -> list[str]:
         """Return the names of the experiments with one of these systems."""

@@ -17,7 +17,7 @@ inputs that it declares in literals:
     other keys of the config that it reads, such as ``milestones``;
 ``DERIVED_METRICS``
     for a table with a row per run and step: the columns that become outcomes, with meaning and
-    unit. The table is made only if the config lists it (`circlet.study.derived_metrics`), so a
+    unit. The table is made only if the config lists it (`Study.derived_metrics`), so a
     figure that reads the table declares ``CONFIG = ("derived_metrics",)``;
 ``DATA``
     files beside the module whose content counts as its code, or patterns with a ``*``;
