@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from circlet.config.experiment import Logs
 from circlet.errors import ConfigError, check_known
-from circlet.study import registry
 from circlet.study.registry import Collection, explained, path_of
 from circlet.systems.parameters import CURVES, signals
 from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
@@ -24,26 +23,22 @@ class Systems(Mapping[str, SystemSpec]):
 
     def __init__(self, collections: Iterable[Collection]):
         self.collections = tuple(collections)
-        self._modules = registry.modules(self.collections, "systems")
+        self._owners = {name: c for c in self.collections for name in c.modules("systems")}
 
     def __getitem__(self, name: str) -> SystemSpec:
         """Return the system of this name; raises KeyError, or ConfigError if it is not valid."""
-        module = self._modules[name]
-        return _spec(
-            name, module, next(c for c in self.collections if name in c.modules("systems"))
-        )
+        return _spec(name, self._owners[name])
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the systems."""
-        return iter(self._modules)
+        return iter(self._owners)
 
     def __len__(self) -> int:
-        """Return the number of systems."""
-        return len(self._modules)
+        return len(self._owners)
 
 
 @functools.cache
-def _spec(name: str, module: str, collection: Collection) -> SystemSpec:
+def _spec(name: str, collection: Collection) -> SystemSpec:
+    module = collection.modules("systems")[name]
     path = path_of(module)
     with explained(path):
         system = getattr(importlib.import_module(module), "SYSTEM", None)
