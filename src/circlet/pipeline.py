@@ -141,8 +141,6 @@ class Pipeline:
             planned = "" if self.outer else os.environ.get(self._variable("STUDY"), "")
             if not planned:
                 used = self._given(config)
-                self.folder = Path(str(used.get("results")))
-                used = self._prefixed(used)
             known = planned and planning.decode(planned)
             self.study = replace(known or planning.plan(used), is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
@@ -180,7 +178,7 @@ class Pipeline:
         return [checked(path) for path in self.files]
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
-        """Return the config with the folders of its collections resolved."""
+        """Return the config with its folders resolved, those of collections and of results."""
         if not isinstance(config, dict):
             raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
@@ -193,15 +191,12 @@ class Pipeline:
         if not self.files and isinstance(folders, list):
             config_folder = Path(configfiles[-1]).resolve().parent if configfiles else Path.cwd()
             resolved["collections"] = [reading.place(str(f), config_folder) for f in folders]
+        results = resolved.get("results")
+        self.folder = Path(str(results))
+        if self.modules and isinstance(results, str):
+            modifier = self.workflow.modifier.path_modifier
+            resolved["results"] = modifier.replace_prefix(f"{results}/x").removesuffix("/x")
         return resolved
-
-    def _prefixed(self, resolved: dict[str, Any]) -> dict[str, Any]:
-        """Return the config with its results folder below the prefix of the module."""
-        if not (self.modules and isinstance(resolved.get("results"), str)):
-            return resolved
-        modifier = self.workflow.modifier.path_modifier
-        prefixed = modifier.replace_prefix(f"{resolved['results']}/x").removesuffix("/x")
-        return resolved | {"results": prefixed}
 
     def _variable(self, name: str) -> str:
         """Return the name of an environment variable of this module alone."""
