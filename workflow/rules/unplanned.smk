@@ -14,8 +14,12 @@ def target(name):
     )
 
 
-def nothing(*_):
-    return ""
+class Unplanned(SimpleNamespace):
+    def __getattr__(self, name):
+        """Return, for any other name, a function that returns an empty text."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *_: ""
 
 
 STUDY = SimpleNamespace(
@@ -25,7 +29,7 @@ STUDY = SimpleNamespace(
     config=SimpleNamespace(experiments=["experiment"]),
     experiment=lambda name: [],
 )
-PLAN = SimpleNamespace(
+PLAN = Unplanned(
     study=STUDY,
     folder="results",
     is_default=True,
@@ -39,18 +43,7 @@ PLAN = SimpleNamespace(
     ),
     place=str,
     priority=lambda what: 0,
-    key=nothing,
-    table_keys=nothing,
-    block_study=nothing,
-    block_priority=nothing,
-    requests=SimpleNamespace(
-        provided=nothing,
-        group=nothing,
-        block_memory=nothing,
-        block_runtime=nothing,
-        whole_gpus=nothing,
-        shard=nothing,
-    ),
+    requests=Unplanned(),
 )
 pipeline = SimpleNamespace(rule_of=lambda target: target.name)
-contributions = SimpleNamespace(caption=nothing)
+contributions = Unplanned()
