@@ -18,7 +18,7 @@ from circlet.errors import ConfigError, check_known, unknown
 from circlet.study import registry
 from circlet.study.declarations import PLACES, literals
 from circlet.study.plan import Study
-from circlet.study.swept import Swept, fixes_seeds, swept, words
+from circlet.study.swept import fixes_seeds, swept, words
 
 NOTHING = "nothing-to-draw"  # marks a figure without data: reports do not show it as a plot
 MAX_FACETS = 2
@@ -132,7 +132,10 @@ def _plot(
 def _places(
     where: str, study: Study, figure: dict[str, Any], kind: str, declared: Mapping[str, Any]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the swept parameters in each place of a plot."""
+    """Return the swept parameters in each place of a plot.
+
+    Parameters that the config does not place get the free places.
+    """
     allowed, experiment = declared["PLACES"], figure[kind]
     for place in PLACES:
         if place in figure and place not in allowed:
@@ -149,13 +152,34 @@ def _places(
         raise ConfigError(
             f"{where}: {kind} shows differences, so {experiment} needs the key `compare`"
         )
+    names = [parameter.name for parameter in parameters]
+    places = {
+        place: tuple([figure[place]] if isinstance(figure[place], str) else figure[place])
+        for place in PLACES
+        if place in figure
+    }
+    for place, placed in places.items():
+        check_known(f"{where}.{place}", "swept parameter", names, placed)
+    if twice := [n for n in names if sum(n in placed for placed in places.values()) > 1]:
+        raise ConfigError(f"{where}: {twice[0]} is given two places")
+    # Numbers with many values get axes; words and numbers with few values get other places.
+    remaining = sorted(
+        (p for p in parameters if not any(p.name in placed for placed in places.values())),
+        key=lambda p: (p.is_words, -len(p.values)),
+    )
     max_panels = declared.get("MOST_PANELS", MAX_PANELS)
-    places, remaining = _placed(where, parameters, figure, allowed, max_panels)
+    for place in allowed:
+        room, panels = (MAX_FACETS, max_panels) if place == "facet" else (1, math.inf)
+        while place not in figure and remaining and len(places.get(place, ())) < room:
+            panels /= len(remaining[0].values)
+            if panels < 1:
+                break
+            places[place] = (*places.get(place, ()), remaining.pop(0).name)
     if not declared.get("POOLS") and (remaining or fixes_seeds(points)):
+        varied = remaining[0].name if remaining else "seeds"
         raise ConfigError(
-            f"{where}: the experiment also varies {remaining[0] if remaining else 'seeds'}, for "
-            f"which {kind} has no place left; draw it as points, or as marginals, which average "
-            "over all others"
+            f"{where}: the experiment also varies {varied}, for which {kind} has no place left; "
+            "draw it as points, or as marginals, which average over all others"
         )
     return places
 
@@ -189,42 +213,6 @@ def _name(
     taken = {*others, *figures}
     names = itertools.chain([usual], (f"{usual}_{n}" for n in itertools.count(2)))
     return next(name for name in names if name not in taken)
-
-
-def _placed(
-    where: str,
-    parameters: list[Swept],
-    figure: dict[str, Any],
-    allowed: tuple[str, ...],
-    max_panels: int,
-) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Return the parameters in each place, and the names of those without a place.
-
-    Parameters that the config does not place get the free places; ``max_panels`` limits facets.
-    """
-    names = [parameter.name for parameter in parameters]
-    places = {
-        place: tuple([figure[place]] if isinstance(figure[place], str) else figure[place])
-        for place in PLACES
-        if place in figure
-    }
-    for place, placed in places.items():
-        check_known(f"{where}.{place}", "swept parameter", names, placed)
-    if twice := [n for n in names if sum(n in placed for placed in places.values()) > 1]:
-        raise ConfigError(f"{where}: {twice[0]} is given two places")
-    # Numbers with many values get axes; words and numbers with few values get other places.
-    remaining = sorted(
-        (p for p in parameters if not any(p.name in placed for placed in places.values())),
-        key=lambda p: (p.is_words, -len(p.values)),
-    )
-    for place in allowed:
-        room, panels = (MAX_FACETS, max_panels) if place == "facet" else (1, math.inf)
-        while place not in figure and remaining and len(places.get(place, ())) < room:
-            panels /= len(remaining[0].values)
-            if panels < 1:
-                break
-            places[place] = (*places.get(place, ()), remaining.pop(0).name)
-    return places, [parameter.name for parameter in remaining]
 
 
 def caption_intro(study: Study, plot: Plot) -> str:
