@@ -58,12 +58,8 @@ def plain(schema: Schema, definitions: dict[str, Schema]) -> Schema:
         type_names = alternative.pop("type")
         types += [type_names] if isinstance(type_names, str) else type_names
         made = alternative | made
-    return made | {"type": _joined(types)}
-
-
-def _joined(types: list[str]) -> str | list[str]:
     types = [name for name in types if name != "integer" or "number" not in types]
-    return types if len(types) > 1 else types[0]
+    return made | {"type": types if len(types) > 1 else types[0]}
 
 
 def flow(value: Any) -> str:

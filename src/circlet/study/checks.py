@@ -189,16 +189,6 @@ def _unmet(study: Study, name: str, needs: Needs) -> Iterator[tuple[str, str]]:
     for key, value in needs.holds.items():
         if any(point.parameters[key] != _value(point, value) for point in points):
             yield f"with {key} = {value}", "is not"
-    yield from _unmet_logs(points, needs)
-
-
-def _value(point: Point, needed: Any) -> Any:
-    """Return a parameter's required value: ``needed``, or the value of the parameter it names."""
-    return point.parameters.get(needed, needed) if isinstance(needed, str) else needed
-
-
-def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
-    """Yield each requirement of a role that the logs of an experiment fail."""
     for kind in needs.every_epoch:
         if not all(point.logs_every_epoch(kind) for point in points):
             yield f"that logs {kind} of every epoch", "does not"
@@ -209,3 +199,8 @@ def _unmet_logs(points: list[Point], needs: Needs) -> Iterator[tuple[str, str]]:
     for kind in needs.logs:
         if points[0].schedules[kind] is None:
             yield f"that logs {kind}", "does not"
+
+
+def _value(point: Point, needed: Any) -> Any:
+    """Return a parameter's required value: ``needed``, or the value of the parameter it names."""
+    return point.parameters.get(needed, needed) if isinstance(needed, str) else needed

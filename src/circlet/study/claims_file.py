@@ -109,9 +109,9 @@ def claims(collection: Collection) -> list[Claim]:
     return rows
 
 
-def _numbers(where: str, row: Claim) -> dict[str, float]:
-    """Return the numbers of a claim; NaN where it has none."""
-    values = {}
+def _check_numbers(where: str, row: Claim) -> None:
+    """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
+    kind, values = row["kind"], dict[str, float]()  # NaN where it has none
     for name in NUMBERS:
         try:
             values[name] = float(row[name] or "nan")
@@ -119,12 +119,6 @@ def _numbers(where: str, row: Claim) -> dict[str, float]:
             raise ConfigError(f"{where}: {name} must be a number") from None
         if math.isinf(values[name]):
             raise ConfigError(f"{where}: {name} must be finite")
-    return values
-
-
-def _check_numbers(where: str, row: Claim) -> None:
-    """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
-    values, kind = _numbers(where, row), row["kind"]
     published, low, high, n = (
         values[name] for name in ("published", "published_low", "published_high", "published_n")
     )

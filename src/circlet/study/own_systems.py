@@ -72,16 +72,12 @@ def check_system(system: SystemSpec) -> None:
         if system.embedding:
             check_known(f"{where}: flops_per_step is given, embedding, too", "parameter",
                         system.parameters, ("p", "d"))  # fmt: skip
-    _check_metrics(where, system)
-    _check_functions(system)
-
-
-def _check_metrics(where: str, system: SystemSpec) -> None:
     taken, what = {*RESERVED, *system.parameters}, "a parameter or another column of runs"
     for name, metric in system.metrics.items():
         if not isinstance(metric, Metric):
             raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
         _check_name(f"{where}: metrics", name, taken, what)
+    _check_functions(system)
 
 
 def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:

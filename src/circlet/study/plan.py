@@ -301,25 +301,16 @@ def _combinations(
         varied = experiment.parameters | case | dict(zip(sweep, values, strict=True))
         own_arithmetic = {key: varied.pop(key, usual) for key, usual in arithmetic.items()}
         parameters = defaults | varied
+        steps = experiment.steps or 0  # without both, `validation.check_experiment` raises an error
+        if experiment.epochs and system.steps_per_epoch:
+            steps = experiment.epochs * int(system.steps_per_epoch(**parameters))
         for chosen in itertools.product(*seed_choices):
             own_seeds = structs.replace(seeds, **dict(zip(PURPOSES, chosen, strict=True)))
-            settings = structs.replace(
-                experiment,
-                seeds=own_seeds,
-                steps=_steps(experiment, system, parameters),
-                **own_arithmetic,
-            )
+            settings = structs.replace(experiment, seeds=own_seeds, steps=steps, **own_arithmetic)
             for acting in itertools.product(*interventions):
                 yield _with_count(
                     Point(name, system, parameters, list(acting), settings, results, swept=swept)
                 )
-
-
-def _steps(experiment: Experiment, system: SystemSpec, parameters: Arguments) -> int:
-    """Return the number of steps of a run."""
-    if experiment.epochs and system.steps_per_epoch:
-        return experiment.epochs * int(system.steps_per_epoch(**parameters))
-    return experiment.steps or 0  # without both, `validation.check_experiment` raises an error
 
 
 def _with_count(point: Point) -> Point:
