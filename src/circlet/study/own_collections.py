@@ -16,7 +16,7 @@ from circlet.config.experiment import Logs
 from circlet.config.model import Config
 from circlet.errors import ConfigError, check_known
 from circlet.study import fingerprint, interventions, registry
-from circlet.study.claims_file import Claim, claims
+from circlet.study.claims_file import claims
 from circlet.study.declarations import PLACES, declared, defined, in_order, literals
 from circlet.study.declared_systems import Systems
 from circlet.study.own_systems import check_outcomes, check_system
@@ -65,7 +65,17 @@ def check_names(
         check_known(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
                     collection.headlines)  # fmt: skip
         for claim in claims(collection):
-            _check_claim(f"{collection.folder}/claims.csv", claim, tables, figures, about, systems)
+            where = f"{collection.folder}/claims.csv: {claim['claim']}"
+            check_known(f"{where}: table", "table", tables, [claim["table"]])
+            check_known(f"{where}: role", "role", roles, [claim["role"]])
+            if claim["figure"]:
+                check_known(f"{where}: figure", "figure", figures, [claim["figure"]])
+            parameters = systems[about[claim["role"]].needs.system].parameters
+            texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
+            names = [re.split("[=>]", text)[0] for text in texts if text]
+            conditions = [name for name in names if "." not in name]
+            possible = {*parameters, "steps", "epochs", "shared"}
+            check_known(f"{where}: condition", "condition", possible, conditions)
     in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
 
 
@@ -129,23 +139,3 @@ def _check_role(where: str, needs: Needs, systems: Systems) -> None:
     check_known(f"{where}.holds", "parameter", system.parameters, needs.holds)
     check_known(f"{where}.logs", "log", system.kinds, needs.logs)
     check_known(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
-
-
-def _check_claim(
-    path: str,
-    claim: Claim,
-    tables: dict[str, str],
-    figures: Names[str],
-    roles: dict[str, Role],
-    systems: Systems,
-) -> None:
-    where = f"{path}: {claim['claim']}"
-    check_known(f"{where}: table", "table", tables, [claim["table"]])
-    check_known(f"{where}: role", "role", roles, [claim["role"]])
-    if claim["figure"]:
-        check_known(f"{where}: figure", "figure", figures, [claim["figure"]])
-    system = systems[roles[claim["role"]].needs.system]
-    allowed = {*system.parameters, "steps", "epochs", "shared"}
-    texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
-    names = [re.split("[=>]", text)[0] for text in texts if text]
-    check_known(f"{where}: condition", "condition", allowed, [n for n in names if "." not in n])
