@@ -14,12 +14,8 @@ def target(name):
     )
 
 
-class Unplanned(SimpleNamespace):
-    def __getattr__(self, name):
-        """Return, for any other name, a function that returns an empty text."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *_: ""
+def nothing(*_):
+    return ""
 
 
 STUDY = SimpleNamespace(
@@ -29,7 +25,7 @@ STUDY = SimpleNamespace(
     config=SimpleNamespace(experiments=["experiment"]),
     experiment=lambda name: [],
 )
-PLAN = Unplanned(
+PLAN = SimpleNamespace(
     study=STUDY,
     folder="results",
     is_default=True,
@@ -43,7 +39,18 @@ PLAN = Unplanned(
     ),
     place=str,
     priority=lambda what: 0,
-    requests=Unplanned(),
+    key=nothing,
+    table_keys=nothing,
+    block_study=nothing,
+    block_priority=nothing,
+    requests=SimpleNamespace(
+        provided=nothing,
+        group=nothing,
+        block_memory=nothing,
+        block_runtime=nothing,
+        whole_gpus=nothing,
+        shard=nothing,
+    ),
 )
 pipeline = SimpleNamespace(rule_of=lambda target: target.name)
-contributions = Unplanned()
+contributions = SimpleNamespace(caption=nothing)
