@@ -6,12 +6,9 @@ classes, of tokens or of probes; circles are positions of the prefix, squares ar
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter
 
 from circlet.plotting import style
 
@@ -20,15 +17,6 @@ View = dict[str, np.ndarray]
 MOST_LABELS = 40  # pairs of token and position that are named one by one
 SCALE = 0.2  # darkest attention, unless some is larger
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
-
-
-class Moment(NamedTuple):
-    """The data that the panels draw: a network at a step, and the curves of its run."""
-
-    view: View
-    curves: pd.DataFrame  # step, train_loss, ..., of the whole run
-    step: int
-    steps_per_epoch: int = 1
 
 
 def _plane(axes: Axes, view: View, name: str, origin: bool = True) -> np.ndarray:
@@ -51,15 +39,15 @@ def _named(axes: Axes, xy: np.ndarray, names: list[str], colours) -> None:
         axes.text(*place, name, color=colour, fontsize=7, ha="center", va="center")
 
 
-def tokens(axes: Axes, moment: Moment) -> None:
+def tokens(axes: Axes, view: View) -> None:
     """Token embeddings E."""
-    xy = _plane(axes, moment.view, "token")
-    _named(axes, xy, [str(i) for i in range(len(xy))], _colours(moment.view))
+    xy = _plane(axes, view, "token")
+    _named(axes, xy, [str(i) for i in range(len(xy))], _colours(view))
 
 
-def positions(axes: Axes, moment: Moment) -> None:
+def positions(axes: Axes, view: View) -> None:
     """Position embeddings P: bold in the prefix."""
-    xy, k = _plane(axes, moment.view, "position"), _prefix(moment.view)
+    xy, k = _plane(axes, view, "position"), _prefix(view)
     shades = ["black"] * k + ["0.6"] * (len(xy) - k)
     _named(axes, xy, [str(i + 1) for i in range(len(xy))], shades)
 
@@ -69,11 +57,11 @@ def _prefix(view: View) -> int:
     return int(view["prefix"][0])
 
 
-def _pairs(axes: Axes, moment: Moment, name: str) -> None:
+def _pairs(axes: Axes, view: View, name: str) -> None:
     """Token and position pairs: colour is the token, the number the position."""
-    xy, k = _plane(axes, moment.view, name), _prefix(moment.view)
+    xy, k = _plane(axes, view, name), _prefix(view)
     p, length = xy.shape[:2]
-    for token, colour in zip(range(p), _colours(moment.view), strict=False):
+    for token, colour in zip(range(p), _colours(view), strict=False):
         if p * length <= MOST_LABELS:
             for t in range(length):
                 axes.text(
@@ -86,40 +74,39 @@ def _pairs(axes: Axes, moment: Moment, name: str) -> None:
                 axes.scatter(*xy[token, part].T, s=9, color=colour, marker=marker, linewidths=0)
 
 
-def normed(axes: Axes, moment: Moment) -> None:
+def normed(axes: Axes, view: View) -> None:
     """Normed embeddings z and the direction of the query."""
-    _pairs(axes, moment, "normed")
-    query = moment.view["query_xy"][0]
+    _pairs(axes, view, "normed")
+    query = view["query_xy"][0]
     size = np.linalg.norm(query)
-    radius = np.linalg.norm(moment.view["normed_xy"], axis=2).max()
+    radius = np.linalg.norm(view["normed_xy"], axis=2).max()
     tip = query / max(size, 1e-9) * 0.8 * radius
     axes.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3", "lw": 1})
     axes.text(0.03, 0.03, f"|q| = {size:.2g}", fontsize=6, color="0.3", transform=axes.transAxes)
 
 
-def attention(axes: Axes, moment: Moment) -> None:
+def attention(axes: Axes, view: View) -> None:
     """Attention of the probes of class 1 to the positions."""
-    rows = moment.view["attention"][moment.view["label"] == 1]
+    rows = view["attention"][view["label"] == 1]
     axes.imshow(
         rows, cmap="Blues", vmin=0, vmax=max(SCALE, float(rows.max())), aspect="auto",
         interpolation="nearest",
     )  # fmt: skip
-    axes.axvline(_prefix(moment.view) - 0.5, color="black", linewidth=1)
+    axes.axvline(_prefix(view) - 0.5, color="black", linewidth=1)
     axes.set(xticks=[], yticks=[])
     axes.set_xlabel(f"position; darkest: {max(SCALE, float(rows.max())):.2g}", fontsize=6)
     axes.set_ylabel("probes", fontsize=6)
 
 
-def _probes(axes: Axes, moment: Moment, xy: np.ndarray, **options) -> None:
-    view = moment.view
+def _probes(axes: Axes, view: View, xy: np.ndarray, **options) -> None:
     shown = {"s": 12, "linewidths": 0.3, "edgecolors": "white"} | options
     axes.scatter(*xy.T, c=_colours(view)[view["label"].astype(int)], **shown)
 
 
-def embeddings(axes: Axes, moment: Moment) -> None:
+def embeddings(axes: Axes, view: View) -> None:
     """Sequence embeddings xi of the probes, with the sums that their clusters stand for, if any."""
-    xy, view = _plane(axes, moment.view, "xi", origin=False), moment.view
-    _probes(axes, moment, xy)
+    xy = _plane(axes, view, "xi", origin=False)
+    _probes(axes, view, xy)
     for s in np.unique(view["cluster"]) if view["legal"][0] else ():
         middle = xy[view["cluster"] == s].mean(0)
         axes.annotate(
@@ -127,79 +114,51 @@ def embeddings(axes: Axes, moment: Moment) -> None:
         )
 
 
-def decisions(axes: Axes, moment: Moment, name: str = "xi") -> None:
+def decisions(axes: Axes, view: View, name: str = "xi") -> None:
     """Draw class probabilities over the plane of a layer, and the probes there."""
-    view = moment.view
     pale = 1 - 0.45 * (1 - _colours(view))
     axes.imshow(
         np.clip(view[f"{name}_map"] @ pale, 0, 1), extent=tuple(view[f"{name}_box"]),
         origin="lower", interpolation="bilinear", aspect="equal",
     )  # fmt: skip
-    _probes(axes, moment, _plane(axes, view, name, origin=False))
+    _probes(axes, view, _plane(axes, view, name, origin=False))
 
 
-def normed_embeddings(axes: Axes, moment: Moment) -> None:
+def normed_embeddings(axes: Axes, view: View) -> None:
     """The input of the MLP: norm(xi)."""
-    xy = _plane(axes, moment.view, "s")
-    _probes(axes, moment, xy)
+    xy = _plane(axes, view, "s")
+    _probes(axes, view, xy)
 
 
-def _rays(axes: Axes, moment: Moment, name: str, marker: str) -> None:
+def _rays(axes: Axes, view: View, name: str, marker: str) -> None:
     """Rows of W_1, over norm(xi), or columns of W_2."""
-    xy = _plane(axes, moment.view, name)
+    xy = _plane(axes, view, name)
     axes.plot(*np.stack([np.zeros_like(xy), xy]).transpose(2, 0, 1), color="0.85", lw=0.5, zorder=1)
     axes.scatter(*xy.T, marker=marker, s=12, color="0.25", linewidths=0, zorder=2)
 
 
-def outputs(axes: Axes, moment: Moment) -> None:
+def outputs(axes: Axes, view: View) -> None:
     """The MLP's output (strong), and the residual stream (pale)."""
-    _probes(axes, moment, _plane(axes, moment.view, "r"), alpha=0.3)
-    _probes(axes, moment, moment.view["mlp_xy"])
+    _probes(axes, view, _plane(axes, view, "r"), alpha=0.3)
+    _probes(axes, view, view["mlp_xy"])
 
 
-def probabilities(axes: Axes, moment: Moment) -> None:
+def probabilities(axes: Axes, view: View) -> None:
     """Class probabilities of the probes: in a triangle, or of the right class by the sum."""
-    view = moment.view
     share = view["probability"]
     if share.shape[1] == 3:
         axes.plot(*TRIANGLE[[0, 1, 2, 0]].T, color="0.8", lw=0.8)
         _named(axes, TRIANGLE + (TRIANGLE - TRIANGLE.mean(0)) * 0.16, list("012"), _colours(view))
-        _probes(axes, moment, share @ TRIANGLE)
+        _probes(axes, view, share @ TRIANGLE)
         axes.set(xlim=(-0.25, 1.25), ylim=(-0.3, 1.2), aspect="equal", xticks=[], yticks=[])
         axes.spines[:].set(visible=True, color="0.85")
         return
     right = share[np.arange(len(share)), view["label"].astype(int)]
-    _probes(axes, moment, np.stack([view["sum"], right], axis=1))
+    _probes(axes, view, np.stack([view["sum"], right], axis=1))
     axes.set(ylim=(-0.05, 1.05), xlabel="sum of the prefix", ylabel="p(right)")
 
 
-def _curves(axes: Axes, moment: Moment, name: str) -> None:
-    curves = moment.curves
-    epoch = curves["step"] / moment.steps_per_epoch
-    so_far = curves["step"] <= moment.step
-    for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes
-        line = curves[f"{part}_{name}"]
-        axes.plot(epoch, line, color=colour, lw=0.5, alpha=0.3)
-        axes.plot(epoch[so_far], line[so_far], color=colour, lw=1, label=part)
-    axes.axvline(moment.step / moment.steps_per_epoch, color="0.7", lw=0.7)
-    axes.tick_params(which="both", labelsize=6)
-    axes.legend(fontsize=6, loc="best")
-
-
-def losses(axes: Axes, moment: Moment) -> None:
-    """Losses up to this step."""
-    _curves(axes, moment, "loss")
-    axes.set_yscale("log")
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def accuracies(axes: Axes, moment: Moment) -> None:
-    """Accuracies up to this step."""
-    _curves(axes, moment, "accuracy")
-    axes.set_ylim(0, 1.05)
-
-
-PANELS: dict[str, Callable[[Axes, Moment], None]] = {
+PANELS: dict[str, Callable[[Axes, View], None]] = {
     "token embeddings E": tokens,
     "position embeddings P": positions,
     "sums E + P": partial(_pairs, name="pair"),
@@ -214,6 +173,4 @@ PANELS: dict[str, Callable[[Axes, Moment], None]] = {
     "MLP output, residual": outputs,
     "decisions on the residual": partial(decisions, name="r"),
     "class probabilities": probabilities,
-    "loss (nat), by epoch": losses,
-    "accuracy, by epoch": accuracies,
 }

@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.collections.odonnat.figures import sandbox
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.errors import ConfigError, LogError
-from circlet.storage import parquet
+from circlet.plotting import style
+from circlet.storage import files, parquet
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -50,9 +51,9 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
     if not all(np.isfinite(array).all() for array in weights.values()):
         raise LogError(f"{run_id}: its network at step {step} is not finite")
     curves = parquet.read_log(block, "curves")
-    curves = curves[curves["seed"] == seed].sort_values("step")
+    curves = curves[curves["seed"] == seed]
     view = layer_projections.view(weights, point.parameters)
-    moment = Moment(view, curves, step, point.steps_per_epoch)
-    title = f"{run_id}: step {step}, epoch {step / point.steps_per_epoch:.4g}"
-    sandbox.write(moment, title, path)
+    with mpl.rc_context(style.RC), files.atomic(path) as temporary:
+        figure, _ = sandbox.drawn(view, curves, run_id, step, point.steps_per_epoch)
+        figure.savefig(temporary)
     return path

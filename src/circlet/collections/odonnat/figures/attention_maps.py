@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -27,7 +26,7 @@ def draw(study: Study) -> Figure:
     for axes, moment in ((left, "initial"), (middle, "last")):
         rows = snapshots[snapshots["moment"] == moment]
         view = log_frames.arrays(rows)
-        network_panels.attention(axes, Moment(view, None, 0))
+        network_panels.attention(axes, view)
         axes.set_xticks(range(view["attention"].shape[1]), range(1, view["attention"].shape[1] + 1))
         axes.tick_params(labelsize=6)
         axes.set_xlabel("position", fontsize=9)

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -25,11 +24,11 @@ _PLACES = {  # one token and position for all at its place
 }
 
 
-def _places(axes: Axes, moment: Moment) -> None:
+def _places(axes: Axes, view: network_panels.View) -> None:
     """Draw pairs of token and position, one name per place."""
-    xy = moment.view["pair_xy"]
+    xy = view["pair_xy"]
     colours = style.labels(2)
-    left, right, bottom, top = moment.view["pair_box"] * 1.25
+    left, right, bottom, top = view["pair_box"] * 1.25
     axes.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color="0.85")
     for (token, position), name in _PLACES.items():
@@ -38,15 +37,15 @@ def _places(axes: Axes, moment: Moment) -> None:
         axes.text(x, y * 1.22, name, fontsize=6.5, ha="center", va="center")
 
 
-def _query(axes: Axes, moment: Moment) -> None:
+def _query(axes: Axes, view: network_panels.View) -> None:
     """Draw the places, and the direction of the query."""
-    _places(axes, moment)
+    _places(axes, view)
     axes.annotate("", (0, 0.85), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3"})
     axes.text(0.08, 0.3, "query", fontsize=7, color="0.3")
 
 
-def _attention(axes: Axes, moment: Moment) -> None:
-    network_panels.attention(axes, moment)
+def _attention(axes: Axes, view: network_panels.View) -> None:
+    network_panels.attention(axes, view)
     axes.set_xlabel("position: prefix | distractors", fontsize=8)
     axes.set_ylabel("sequences", fontsize=8)
 
@@ -63,9 +62,8 @@ _SHOWN = {
 def draw(study: Study) -> Figure:
     """A panel per step of the circuit."""
     view = log_frames.arrays(parquet.read_table(study, "idealised_head"))
-    moment = Moment(view, None, 0)
     figure = Figure(figsize=(11.5, 2.6))
     for axes, (title, panel) in zip(figure.subplots(1, len(_SHOWN)), _SHOWN.items(), strict=True):
-        panel(axes, moment)
+        panel(axes, view)
         axes.set_title(title, fontsize=8)
     return figure

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure, SubFigure
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -47,10 +46,10 @@ def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: i
     left.set(xlabel="epoch", ylabel="train loss (nat)", yscale="log")
     left.set_title("the spike", fontsize=8)
     for axes, moment in zip(others, ("before", "after"), strict=True):
-        network_panels.decisions(axes, Moment(moments[moment], losses, int(steps[moment])))
+        network_panels.decisions(axes, moments[moment])
         axes.set_title(f"ξ and decisions, epoch {steps[moment] / per_epoch:.0f}", fontsize=8)
         panels.plays(axes, rows["run_id"].iloc[0], steps[moment])
-    network_panels.normed_embeddings(right, Moment(moments["before"], losses, 0))
+    network_panels.normed_embeddings(right, moments["before"])
     _moves(right, moments["before"], moments["after"], "s_xy")
     right.set_title("motion of norm(ξ)", fontsize=8)
 

@@ -5,17 +5,15 @@ signature (none if it is not legal). For any other run and step, run: python -m 
 RUN_ID --configfile CONFIG.
 """
 
-from pathlib import Path
-
-import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
-from circlet.storage import files, parquet
+from circlet.storage import parquet
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
@@ -24,21 +22,40 @@ TABLES = ("snapshots", "losses", "heads")
 _PER_ROW, _SIDE = 4, 2.3  # panels in a row, and their side in inches
 
 
-def drawn(moment: Moment, title: str) -> tuple[Figure, list[Axes]]:
-    """A figure of a network, with a panel for each layer."""
+def drawn(
+    view: network_panels.View, losses: pd.DataFrame, run_id: str, step: int, steps_per_epoch: int
+) -> tuple[Figure, list[Axes]]:
+    """A figure of a run's network, with a panel for each layer, and the curves of the run."""
+    title = f"{run_id}: step {step}, epoch {step / steps_per_epoch:.4g}"
     figure = Figure(figsize=(_PER_ROW * _SIDE, _PER_ROW * _SIDE * 1.06))
     figure.suptitle(title, fontsize=10 if len(title) < 90 else 7)
     grid = list(figure.subplots(_PER_ROW, _PER_ROW).flat)
-    for axes, (name, draw_panel) in zip(grid, network_panels.PANELS.items(), strict=True):
+    for axes, (name, draw_panel) in zip(grid, network_panels.PANELS.items(), strict=False):
         axes.set_title(name, fontsize=8, y=1.0)
-        draw_panel(axes, moment)
+        draw_panel(axes, view)
+    for axes, what in zip(grid[-2:], ("loss", "accuracy"), strict=True):
+        _curves(axes, losses.sort_values("step"), what, step, steps_per_epoch)
     return figure, grid
 
 
-def write(moment: Moment, title: str, path: Path) -> None:
-    """Write the panels of a network to a file; its suffix decides the format."""
-    with mpl.rc_context(style.RC), files.atomic(path) as temporary:
-        drawn(moment, title)[0].savefig(temporary)
+def _curves(axes: Axes, losses: pd.DataFrame, what: str, step: int, steps_per_epoch: int) -> None:
+    """Draw the loss or accuracy, pale after a step."""
+    epoch = losses["step"] / steps_per_epoch
+    so_far = losses["step"] <= step
+    for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes
+        line = losses[f"{part}_{what}"]
+        axes.plot(epoch, line, color=colour, lw=0.5, alpha=0.3)
+        axes.plot(epoch[so_far], line[so_far], color=colour, lw=1, label=part)
+    axes.axvline(step / steps_per_epoch, color="0.7", lw=0.7)
+    axes.tick_params(which="both", labelsize=6)
+    axes.legend(fontsize=6, loc="best")
+    if what == "loss":
+        axes.set_title("loss (nat), by epoch", fontsize=8, y=1.0)
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_title("accuracy, by epoch", fontsize=8, y=1.0)
+        axes.set_ylim(0, 1.05)
 
 
 def draw(study: Study) -> Figure:
@@ -50,8 +67,7 @@ def draw(study: Study) -> Figure:
     run_id, step = shown["run_id"].iloc[0], int(shown["step"].iloc[0])
     losses = parquet.read_table(study, "losses", "heads").query("run_id == @run_id")
     per_epoch = study.experiment(study.reproduce["heads"])[0].steps_per_epoch
-    moment = Moment(log_frames.arrays(shown), losses.sort_values("step"), step, per_epoch)
-    figure, grid = drawn(moment, f"{run_id}: step {step}, epoch {step / per_epoch:.4g}")
+    figure, grid = drawn(log_frames.arrays(shown), losses, run_id, step, per_epoch)
     for axes in grid:
         panels.plays(axes, run_id, step)
     return figure

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.collections.odonnat.network_panels import Moment
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -45,7 +44,7 @@ def draw(study: Study) -> Figure:
     for i, (axes, (moment, name)) in enumerate(zip(all_axes, _NAMES.items(), strict=True)):
         rows = snapshots[snapshots["moment"] == moment]
         step = int(rows["step"].iloc[0])
-        network_panels.decisions(axes, Moment(log_frames.arrays(rows), losses, step))
+        network_panels.decisions(axes, log_frames.arrays(rows))
         axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}", fontsize=8)
         panels.plays(axes, run_id, step)
         for curve in (left, right):
