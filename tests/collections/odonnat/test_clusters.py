@@ -189,13 +189,13 @@ def test_phases_are_the_first_logged_steps():
 
 
 def test_structure_needs_three_snapshots_in_a_row(monkeypatch):
-    arrays = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
-    weights = {name: array[None] for name, array in arrays.items()}
-    logged = dict.fromkeys(range(0, 45, 5), weights)
+    start = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
+    steps = [*range(0, 45, 5)]
+    arrays = {name: np.stack([array[None]] * len(steps)) for name, array in start.items()}
     is_head = torch.tensor([0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=torch.bool)
     monkeypatch.setattr(clusters, "is_head", lambda *_: is_head)
     of = clusters.probes(2, 12, 5)
-    assert heads.structure_steps(logged, [*logged], of, 2, 5) == [(20, 15)]
+    assert heads.structure_steps(arrays, steps, of, 2, 5) == [(20, 15)]
 
 
 def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():

@@ -69,10 +69,6 @@ COLUMNS = [
 _EVERY, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
 
 
-Logged = dict[int, dict[str, np.ndarray]]
-"""The networks of a block by step and name, (runs, ...)."""
-
-
 def kind(integers: np.ndarray, k: int) -> str:
     """Kind of a legal signature: ``uniform``, ``signed``, or with weight on a ``distractor``."""
     if integers[k:].any():
@@ -102,20 +98,19 @@ def snapshots(block: Block) -> list[int]:
 
 
 def structure_steps(
-    logged: Logged, steps: list[int], of: clusters.Probes, p: int, k: int
+    arrays: dict[str, np.ndarray], steps: list[int], of: clusters.Probes, p: int, k: int
 ) -> list[tuple[int | None, int | None]]:
     """The step at which the head of each run of a block forms, and the last snapshot before.
 
-    The step is None if the head never forms; without snapshots both are None.
+    ``arrays`` are the weights of the block, (steps, runs, ...), at ``steps`` and perhaps later. The
+    step is None if the head never forms; without snapshots both are None.
     """
-    any_weights = next(iter(logged.values()))
-    runs = len(any_weights["embedding"])
+    runs = arrays["embedding"].shape[1]
     if len(steps) < _IN_A_ROW:
         return [(None, None)] * runs
     present = []
     for run in range(runs):
-        weights = {name: torch.as_tensor(np.stack([logged[s][name][run] for s in steps]))
-                   for name in any_weights}  # fmt: skip
+        weights = {n: torch.as_tensor(a[: len(steps), run].copy()) for n, a in arrays.items()}
         signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
         present.append(
             clusters.is_head(signature, clusters.FORMING, clusters.MOST_CLUSTERS).numpy()
@@ -135,15 +130,13 @@ def _block(block: Block) -> pd.DataFrame:
     p, k, length = (point.parameters[name] for name in ("p", "k", "length"))
     of = clusters.probes(p, length, k)
     seen = snapshots(block)
-    steps = sorted({point.steps, *seen})
-    arrays = parquet.read_weights(block, steps)
-    logged = {s: {name: a[i] for name, a in arrays.items()} for i, s in enumerate(steps)}
-    weights = {name: torch.as_tensor(a) for name, a in logged[point.steps].items()}
+    arrays = parquet.read_weights(block, sorted({point.steps, *seen}))
+    weights = {name: torch.as_tensor(array[-1]) for name, array in arrays.items()}
     finite = torch.stack([torch.isfinite(w).flatten(1).all(1) for w in weights.values()]).all(0)
     weights = {name: w.nan_to_num(0.0) for name, w in weights.items()}
     xi = clusters.embed(weights, of, p)
     signature = clusters.signature(xi, of.tokens, p, k)
-    forms = structure_steps(logged, seen, of, p, k)
+    forms = structure_steps(arrays, seen, of, p, k)
     # For p > 2 tokens need not lie at equal distances, so a head may have no integers.
     is_head = clusters.is_head(signature).numpy()
     present = is_head if p == 2 else [None] * block.count
