@@ -4,7 +4,7 @@ from the origin, and the regions of the classes are sectors around it.
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import exemplar_panels
+from circlet.collections.musat import structure_panels
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -13,4 +13,4 @@ TABLES = ("exemplars", "embeddings", "classifier_maps", "pair_sums")
 
 def draw(study: Study) -> Figure:
     """The exemplary circle, its pair sums and the regions of its classifier."""
-    return exemplar_panels.with_classifier(study, "circle")
+    return structure_panels.with_classifier(study, "circle")

@@ -6,7 +6,7 @@ among all runs at the weight decay nearest to 1.
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import exemplar_panels
+from circlet.collections.musat import structure_panels
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -15,4 +15,4 @@ TABLES = ("exemplars", "embeddings")
 
 def draw(study: Study) -> Figure:
     """The exemplary grid and circle."""
-    return exemplar_panels.embeddings(study, "table1", ("grid", "circle"))
+    return structure_panels.embeddings(study, "table1", ("grid", "circle"))

@@ -5,7 +5,7 @@ pairs, coloured by their class. Sums of the same class cluster.
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import exemplar_panels
+from circlet.collections.musat import structure_panels
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -14,4 +14,4 @@ TABLES = ("exemplars", "embeddings", "classifier_maps", "pair_sums")
 
 def draw(study: Study) -> Figure:
     """The exemplary grid, its pair sums and the regions of its classifier."""
-    return exemplar_panels.with_classifier(study, "grid")
+    return structure_panels.with_classifier(study, "grid")

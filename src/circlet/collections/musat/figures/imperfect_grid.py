@@ -4,7 +4,7 @@ is nearest to the mean; Mușat, figure 2.
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import exemplar_panels
+from circlet.collections.musat import structure_panels
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -13,4 +13,4 @@ TABLES = ("exemplars", "embeddings")
 
 def draw(study: Study) -> Figure:
     """The exemplary imperfect grid."""
-    return exemplar_panels.embeddings(study, "table1", ("imperfect_grid",))
+    return structure_panels.embeddings(study, "table1", ("imperfect_grid",))

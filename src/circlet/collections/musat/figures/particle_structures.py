@@ -5,7 +5,7 @@ except that the grid is the run with the fewest imperfections, as particles have
 
 from matplotlib.figure import Figure
 
-from circlet.collections.musat import exemplar_panels
+from circlet.collections.musat import structure_panels
 from circlet.study.plan import Study
 
 ROLES = ("table2",)
@@ -14,4 +14,4 @@ TABLES = ("exemplars", "embeddings")
 
 def draw(study: Study) -> Figure:
     """The exemplary circle, grid and imperfect grid of the particles."""
-    return exemplar_panels.embeddings(study, "table2", ("circle", "grid", "imperfect_grid"))
+    return structure_panels.embeddings(study, "table2", ("circle", "grid", "imperfect_grid"))
