@@ -25,8 +25,8 @@ from projects import edit
 
 from circlet.analysis import log_frames
 from circlet.cli import main
-from circlet.collections.musat import published_rows
 from circlet.collections.musat.equations import constant_attention
+from circlet.collections.musat.tables import table1
 from circlet.errors import LogError
 from circlet.lazy_import import load
 from circlet.storage import parquet, schema
@@ -85,7 +85,7 @@ def test_two_systems_share_a_table(tmp_path):
 
 def test_small_samples_are_the_first_seeds():
     (point,) = planning.plan(config(seeds={"count": 300, "first": 100}, block=50)).points
-    samples = list(published_rows.samples(point, pd.DataFrame({"seed": range(100, 400)})))
+    samples = list(table1.samples(point, pd.DataFrame({"seed": range(100, 400)})))
     assert [(name, n, len(rows)) for name, n, rows in samples] == [
         ("first_100", 100, 100),
         ("all", 300, 300),
@@ -237,7 +237,7 @@ def test_summary_is_of_the_right_runs():
             "test_accuracy": [0.1, 0.9, 0.9, 0.8, 0.5, 0.6, 0.2],
         }
     )
-    found = published_rows.summary(runs)
+    found = table1.summary(runs)
     x, y = runs["imperfections"][2:], 100 * runs["test_accuracy"][2:]
     assert (found["circles"], found["circles_n"]) == (2, 7)
     assert (found["non_circles"], found["non_circles_n"]) == (5, 7)

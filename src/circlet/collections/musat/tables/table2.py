@@ -3,7 +3,7 @@
 import pandas as pd
 import pyarrow as pa
 
-from circlet.collections.musat import published_rows
+from circlet.collections.musat.tables import table1
 from circlet.storage.schema import COUNTS, column, estimate, names
 from circlet.study.plan import Study
 
@@ -11,7 +11,7 @@ ROLES = ("table2",)
 TABLES = ("structures",)
 COLUMNS = [
     column("f_a", pa.float64(), "strength of the alignment force"),
-    published_rows.SAMPLE,
+    table1.COLUMNS[1],  # the sample
     *estimate("circles", "runs that end as circles"),
     *estimate("grids", "runs that do not"),
     *estimate("imperfections", "mean imperfections of grids"),
@@ -21,5 +21,5 @@ COLUMNS = [
 
 def table(study: Study) -> pd.DataFrame:
     """A row per f_a and sample of seeds; what is not a circle is called a grid."""
-    rows = pd.DataFrame(published_rows.rows(study, "table2"))
+    rows = pd.DataFrame(table1.rows(study, "table2"))
     return rows.rename(columns=lambda name: name.replace("non_circles", "grids"))[names(COLUMNS)]
