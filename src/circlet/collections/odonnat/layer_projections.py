@@ -83,37 +83,30 @@ def _clusters(network: dict[str, Tensor], parameters: dict[str, Any], tokens: np
     return {"cluster": tokens @ signature.integers[0].numpy(), "legal": signature.legal.numpy()}
 
 
-def _network(weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
-    """Arrays of one run as tensors with one run, float64."""
-    return {
-        name: torch.as_tensor(array, dtype=torch.float64)[None] for name, array in weights.items()
-    }
+@torch.no_grad()
+def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
+    """Return the data of one network that the panels draw, and the limits of its planes.
 
-
-def _layers(
-    network: dict[str, Tensor], parameters: dict[str, Any], tokens: np.ndarray
-) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, str]], Tensor]:
-    """Return the vectors of each layer whose plane is drawn, (n, d), for probe tokens.
-
-    Also all vectors that are drawn, each with the layer in whose plane it lies; and the attention,
-    (probes, length).
+    ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
     """
     p, k, length = (parameters[name] for name in ("p", "k", "length"))
+    network = {n: torch.as_tensor(a, dtype=torch.float64)[None] for n, a in weights.items()}
+    tokens = probe_tokens(p, length, k)
     chosen = system.encode(tokens[None], p, k, torch.float64, torch.device("cpu"))
     e, z, score, value = system.tables(network, p)
     alpha = system.attention(score, chosen)[0].unflatten(0, (p, length))
     xi = system.embed(network, chosen, p)
     s, _ = system.norm(xi, 1)
     m = system.mlp(network, s)
+    # The vectors whose plane is drawn, (n, d), by layer.
     layers = {"embedding": z[0], "xi": xi[0].T, "s": s[0].T, "r": (xi + m)[0].T}
-    pairs = (p, length)
-    vectors = {
+    vectors = {  # that are drawn, each with the layer in whose plane it lies
         "token": (network["embedding"][0], "embedding"),
         "position": (network["position"][0], "embedding"),
-        "pair": (e[0].unflatten(0, pairs), "embedding"),
-        "normed": (z[0].unflatten(0, pairs), "embedding"),
+        "pair": (e[0].unflatten(0, (p, length)), "embedding"),
+        "normed": (z[0].unflatten(0, (p, length)), "embedding"),
         "query": (network["query"][0], "embedding"),
-        "value": (value[0].unflatten(0, pairs), "xi"),
+        "value": (value[0].unflatten(0, (p, length)), "xi"),
         "xi": (layers["xi"], "xi"),
         "s": (layers["s"], "s"),
         "receptor": (network["hidden.weight"][0], "s"),
@@ -121,19 +114,6 @@ def _layers(
         "mlp": (m[0].T, "r"),
         "r": (layers["r"], "r"),
     }
-    return layers, vectors, alpha.sum(0).T
-
-
-@torch.no_grad()
-def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
-    """Return the data of one network that the panels draw, and the limits of its planes.
-
-    ``weights`` are the arrays of one run at one step, by name, ``parameters`` those of its point.
-    """
-    p, k = parameters["p"], parameters["k"]
-    network = _network(weights)
-    tokens = probe_tokens(p, parameters["length"], k)
-    layers, vectors, attention = _layers(network, parameters, tokens)
     planes = {layer: _plane(points) for layer, points in layers.items()}
     xy = {name: points.numpy() @ planes[layer] for name, (points, layer) in vectors.items()}
     boxes = {name: _box(places) for name, places in xy.items()}
@@ -146,7 +126,7 @@ def view(weights: dict[str, np.ndarray], parameters: dict[str, Any]) -> View:
         "label": tokens[:, :k].sum(1) % p,
         "sum": tokens[:, :k].sum(1),
         **_clusters(network, parameters, tokens),
-        "attention": attention.numpy(),
+        "attention": alpha.sum(0).T.numpy(),  # (probes, length)
         "xi_map": _map(on_xi),
         "r_map": _map(on_r),
         "probability": torch.softmax(network["embedding"] @ layers["r"].T, 1)[0].T.numpy(),
