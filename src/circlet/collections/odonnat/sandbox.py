@@ -11,22 +11,9 @@ from circlet.collections.odonnat.figures import sandbox
 from circlet.errors import ConfigError, LogError
 from circlet.plotting import style
 from circlet.storage import files, parquet
-from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
 SYSTEM = "sparse_transformer"
-
-
-def _find(study: Study, run_id: str) -> tuple[Block, int]:
-    """Block and seed of a run."""
-    experiments = study.of_systems([SYSTEM])
-    if not experiments:
-        raise ConfigError(f"the study has no experiment with {SYSTEM}")
-    runs = log_frames.runs(study.part(experiments))
-    if run_id not in runs:
-        example = min(runs)
-        raise ConfigError(f"there is no run {run_id!r} of {SYSTEM}; they are named as {example}")
-    return runs[run_id]
 
 
 def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> Path:
@@ -34,7 +21,13 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
 
     Raises ConfigError without such a run or step, LogError if its log is missing or not finite.
     """
-    block, seed = _find(study, run_id)
+    experiments = study.of_systems([SYSTEM])
+    if not experiments:
+        raise ConfigError(f"the study has no experiment with {SYSTEM}")
+    runs = log_frames.runs(study.part(experiments))
+    if run_id not in runs:
+        raise ConfigError(f"there is no run {run_id!r} of {SYSTEM}; they are named as {min(runs)}")
+    block, seed = runs[run_id]
     point, steps = block.point, block.point.steps_logged("parameters")
     step = steps[-1] if step is None else step
     if step not in steps:
