@@ -7,11 +7,11 @@ import torch
 from conftest import config, ran, table_of
 from test_sparse_transformer import hand_made
 
-from circlet.collections.odonnat import clusters, layer_projections, sharpness
+from circlet.collections.odonnat import clusters, layer_projections
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.starts import sparse_transformer as starts
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
-from circlet.collections.odonnat.tables import heads
+from circlet.collections.odonnat.tables import heads, spikes
 from circlet.storage import parquet
 from circlet.study import planning
 from circlet.study.seeds import Seeds
@@ -154,7 +154,7 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
     weights = {n: a.double() for n, a in stacked(
         *(system.initial(parameters, s) for s in seeds)).items()}  # fmt: skip
     chosen = system.data(parameters, seeds, torch.float64, CPU).train
-    found = sharpness.largest(weights, chosen, 2)
+    found = spikes.sharpness(weights, chosen, 2)
     for run in range(3):
         names, shapes = zip(*((n, a[run].shape) for n, a in weights.items()), strict=True)
         flat = torch.cat([a[run].flatten() for a in weights.values()])

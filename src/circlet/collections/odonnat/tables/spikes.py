@@ -21,16 +21,18 @@ norm_gain_quiet, mlp_gain_quiet, boundary_distance_quiet
 ``sharpness_quiet`` is known if the network had fitted by then.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import torch
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from torch import Tensor
 
 from circlet.analysis import log_frames
-from circlet.collections.odonnat import sharpness, success
+from circlet.collections.odonnat import success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEED, column, names
@@ -179,6 +181,48 @@ def cause(representation: float, mlp: float) -> str:
     return names.get((representation > 0.5, mlp > 0.5), "joint")
 
 
+def sharpness(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> np.ndarray:
+    """Largest eigenvalue of the Hessian of the mean cross-entropy of every run, (runs,).
+
+    By Lanczos' method (ARPACK), from a fixed random vector, which stops at 1e-4 of the eigenvalue.
+    Products with the Hessian, which itself is never made, are in single precision.
+    ``weights`` are arrays by name, (runs, ...); ``chosen`` are the sequences of the mean loss, for
+    as many runs.
+    """
+    eigenvalues = []
+    for run in (slice(i, i + 1) for i in range(len(chosen.target))):
+        own = system.Sequences(chosen.absent[run].float(), chosen.target[run])
+        eigenvalues.append(
+            _sharpness({name: array[run] for name, array in weights.items()}, own, p)
+        )
+    return np.array(eigenvalues)
+
+
+@torch.enable_grad()
+def _sharpness(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> float:
+    leaves = {name: array.float().requires_grad_() for name, array in weights.items()}
+    losses, _ = loss.metrics(system.logits(leaves, chosen, p), chosen.target, 1)
+    arrays = list(leaves.values())
+    gradient = torch.autograd.grad(losses.sum(), arrays, create_graph=True)
+    sizes = [array.numel() for array in arrays]
+    n = sum(sizes)
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        parts = torch.as_tensor(vector, dtype=torch.float32).split(sizes)
+        along = sum((g * v.view_as(g)).sum() for g, v in zip(gradient, parts, strict=True))
+        by_array = torch.autograd.grad(along, arrays, retain_graph=True)
+        return torch.cat([part.flatten() for part in by_array]).numpy()
+
+    start = np.random.default_rng(0).normal(size=n)
+    hessian = LinearOperator((n, n), product, dtype=np.float64)
+    try:
+        (value,) = eigsh(hessian, 1, which="LA", v0=start, ncv=min(7, n), tol=1e-4,
+                         return_eigenvectors=False)  # fmt: skip
+    except ArpackError:  # of a loss that is not finite, or is zero; or it does not converge
+        return math.nan
+    return value
+
+
 @torch.no_grad()
 def _attributed(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     """Add causes to a block's spikes whose networks just before and at the start are logged."""
@@ -211,17 +255,17 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     before, after, chosen = at("before", spikes), at("step", spikes), trained_on(spikes)
     columns = hybrids(before, after, chosen, p) | gains(before, after, chosen, p)
     measured = pd.DataFrame(columns, index=spikes.index)
-    measured["sharpness"] = sharpness.largest(before, chosen, p)
+    measured["sharpness"] = sharpness(before, chosen, p)
     quiet = spikes[spikes["earlier"].isin(logged) & spikes["quiet"].isin(logged)]
     if len(quiet):
         earlier, quiet_sequences = at("earlier", quiet), trained_on(quiet)
         quiet_gains = gains(earlier, at("quiet", quiet), quiet_sequences, p)
         columns = {f"{name}_quiet": values for name, values in quiet_gains.items()}
-        columns["sharpness_earlier"] = sharpness.largest(earlier, quiet_sequences, p)
+        columns["sharpness_earlier"] = sharpness(earlier, quiet_sequences, p)
         measured = measured.join(pd.DataFrame(columns, index=quiet.index))
     quiet = quiet[quiet["earliest"].isin(logged)]
     if len(quiet):
-        risen = sharpness.largest(at("earliest", quiet), trained_on(quiet), p)
+        risen = sharpness(at("earliest", quiet), trained_on(quiet), p)
         measured["sharpness_quiet"] = pd.Series(risen, quiet.index)
     shares = zip(measured["by_representation"], measured["by_mlp"], strict=True)
     measured["cause"] = [cause(*share) for share in shares]
