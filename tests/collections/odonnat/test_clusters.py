@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 import torch
 from conftest import config, ran, table_of
-from test_sparse_transformer import hand_made
 
 from circlet.collections.odonnat import clusters, layer_projections
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -250,11 +249,10 @@ def test_one_diverged_run_leaves_its_neighbours_alone(tmp_path, monkeypatch):
 
 def test_distractors_that_are_attended_to_blur_the_head():
     """Two distractor positions have the same vectors: their tokens move xi equally."""
-    full = hand_made(distractor=2) | {
-        "hidden.weight": np.zeros((1, 2)), "output.weight": np.zeros((2, 1)),
-    }  # fmt: skip
+    head = layer_projections.idealised()
+    head["position"][5:7] = head["position"][0]
     of = clusters.probes(2, 12, 5)
-    weights = {n: a.float() for n, a in stacked(full).items()}
+    weights = {n: a.float() for n, a in stacked(head).items()}
     found = clusters.signature(clusters.embed(weights, of, 2), of.tokens, 2, 5)
     assert found.integers[0].tolist() == [1] * 7 + [0] * 5
     assert not found.legal[0]

@@ -44,20 +44,6 @@ def test_number_of_parameters():
         assert cost.weights(p) == expected
 
 
-def hand_made(distractor=0):
-    """Return the idealised clustering head: tokens left and right, positions up and down.
-
-    ``distractor``: a position beyond the prefix that is also attended to, with the same vectors.
-    """
-    prefix = np.arange(12) < 5 + distractor
-    return {
-        "embedding": np.array([[-1.0, 0], [1, 0], [0, 0]]),
-        "position": np.where(prefix[:, None], [[0.0, 1]], [[0.0, -1]]),
-        "query": np.array([[0.0, 10]]),
-        "value.weight": np.eye(2),
-    }
-
-
 def test_initialisation():
     start = system.initial(point(hidden=20_000, d=40).parameters, Seeds(0, 0, 0, 0))
     for name, inputs in (("query", 40), ("value.weight", 40), ("hidden.weight", 40),
