@@ -27,8 +27,8 @@ PARAMETER_TYPES = {
 }
 
 
-def column(name: str, type: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
-    """Return a column with its meaning and unit, kept in the Parquet file."""
+def column(name: str, type: pa.DataType | str, meaning: str, unit: str = "") -> pa.Field:
+    """Return a column with its meaning and unit, kept in the Parquet file; types may be names."""
     return pa.field(name, type, metadata={"meaning": meaning, "unit": unit})
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.musat import galleries
 from circlet.collections.musat.tables import exemplars
@@ -18,8 +17,8 @@ from circlet.study.plan import Study
 
 TABLES = ("structures",)
 COLUMNS = [
-    column("norm_ratio", pa.float64(), "as in structures"),
-    column("imperfections", pa.int32(), "as in structures"),
+    column("norm_ratio", "float64", "as in structures"),
+    column("imperfections", "int32", "as in structures"),
 ]
 
 _ROUNDEST = 25  # runs of a point

@@ -8,7 +8,6 @@ run of the two phases, those of the highest spikes, and the best of each experim
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.odonnat import success
 from circlet.collections.odonnat.tables import snapshots
@@ -18,8 +17,8 @@ from circlet.study.plan import Study
 
 TABLES = ("heads", "spikes")
 COLUMNS = [
-    column("structure_step", pa.int32(), "as in heads"),
-    column("fit_step", pa.int32(), "as in heads"),
+    column("structure_step", "int32", "as in heads"),
+    column("fit_step", "int32", "as in heads"),
 ]
 
 

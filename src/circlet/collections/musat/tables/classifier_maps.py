@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 
 from circlet.analysis import log_frames
@@ -23,10 +22,10 @@ LOGS = ("runs", "parameters")
 TABLES = ("exemplars", "structures")
 COLUMNS = [
     RUN,
-    column("x", pa.float32(), "first coordinate in the plane of pair sums"),
-    column("y", pa.float32(), "second coordinate"),
-    column("predicted", pa.int16(), "class with the largest score there"),
-    column("in_gallery", pa.bool_(), "whether the run is one of the gallery's"),
+    column("x", "float32", "first coordinate in the plane of pair sums"),
+    column("y", "float32", "second coordinate"),
+    column("predicted", "int16", "class with the largest score there"),
+    column("in_gallery", "bool", "whether the run is one of the gallery's"),
 ]
 
 _SIDE = 160

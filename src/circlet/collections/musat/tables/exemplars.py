@@ -10,7 +10,6 @@ the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, column
@@ -20,11 +19,11 @@ OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("structures",)
 COLUMNS = [
     RUN,
-    column("role", pa.string(), "table1 or table2: which experiment it was chosen from"),
-    column("structure", pa.string(), "circle, grid or imperfect_grid"),
-    column("norm_ratio", pa.float64(), "as in structures"),
-    column("imperfections", pa.int32(), "as in structures"),
-    column("test_accuracy", pa.float64(), "as in structures", "0..1"),
+    column("role", "string", "table1 or table2: which experiment it was chosen from"),
+    column("structure", "string", "circle, grid or imperfect_grid"),
+    column("norm_ratio", "float64", "as in structures"),
+    column("imperfections", "int32", "as in structures"),
+    column("test_accuracy", "float64", "as in structures", "0..1"),
 ]
 
 _SAME = ["run_id", "norm_ratio", "imperfections", "test_accuracy"]  # as in structures

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import claims, stats, verdicts
 from circlet.storage import parquet
@@ -29,17 +28,17 @@ ROLES = ("initialisations",)
 TABLES = ("structures",)
 FROM_COLLECTIONS = ("claims.csv",)
 COLUMNS = [
-    column("initialisation", pa.string(), "of the linear layers"),
-    column("embedding_std", pa.float64(), "standard deviation of the initial embedding"),
-    column("weight_decay", pa.float64(), "row of table 1; null: the whole table"),
-    column("cell", pa.string(), "column of table 1; `all`: the whole table"),
-    column("published", pa.float64(), "value in the paper"),
-    column("measured", pa.float64(), "mean of the drawn tables, as many runs as the paper has"),
-    column("z", pa.float64(), "published - measured in standard deviations of a drawn table"),
-    column("distance", pa.float64(), "of the whole table: Mahalanobis, squared"),
-    column("n_cells", pa.int32(), "cells that it is over"),
-    column("p", pa.float64(), "share of drawn tables that are as far away"),
-    column("p_holm", pa.float64(), "the same, corrected for the number of initialisations"),
+    column("initialisation", "string", "of the linear layers"),
+    column("embedding_std", "float64", "standard deviation of the initial embedding"),
+    column("weight_decay", "float64", "row of table 1; null: the whole table"),
+    column("cell", "string", "column of table 1; `all`: the whole table"),
+    column("published", "float64", "value in the paper"),
+    column("measured", "float64", "mean of the drawn tables, as many runs as the paper has"),
+    column("z", "float64", "published - measured in standard deviations of a drawn table"),
+    column("distance", "float64", "of the whole table: Mahalanobis, squared"),
+    column("n_cells", "int32", "cells that it is over"),
+    column("p", "float64", "share of drawn tables that are as far away"),
+    column("p_holm", "float64", "the same, corrected for the number of initialisations"),
     *COUNTS,
 ]
 

@@ -6,7 +6,6 @@ The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the class
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
@@ -18,12 +17,12 @@ ROLES = ("table1",)
 TABLES = ("classifier_maps", "embeddings")
 COLUMNS = [
     RUN,
-    column("a", pa.int16(), "smaller number of the pair"),
-    column("b", pa.int16(), "larger number of the pair"),
-    column("x", pa.float32(), "first coordinate of E_a + E_b"),
-    column("y", pa.float32(), "second coordinate"),
-    column("target", pa.int16(), "(a + b) mod p"),
-    column("train", pa.bool_(), "whether the pair was trained on"),
+    column("a", "int16", "smaller number of the pair"),
+    column("b", "int16", "larger number of the pair"),
+    column("x", "float32", "first coordinate of E_a + E_b"),
+    column("y", "float32", "second coordinate"),
+    column("target", "int16", "(a + b) mod p"),
+    column("train", "bool", "whether the pair was trained on"),
 ]
 
 

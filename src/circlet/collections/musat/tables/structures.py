@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 from scipy.spatial.distance import cdist
 
 from circlet.analysis import log_frames
@@ -17,10 +16,10 @@ TABLES = ()
 COLUMNS = [
     RUN,
     SEED,
-    column("norm_ratio", pa.float64(), "largest over smallest norm of an embedding vector"),
-    column("is_circle", pa.bool_(), "norm_ratio < 1.2 (algorithm 1)"),
-    column("imperfections", pa.int32(), "pairs whose nearest pair sum has another class"),
-    column("test_accuracy", pa.float64(), "null for particles", "0..1"),
+    column("norm_ratio", "float64", "largest over smallest norm of an embedding vector"),
+    column("is_circle", "bool", "norm_ratio < 1.2 (algorithm 1)"),
+    column("imperfections", "int32", "pairs whose nearest pair sum has another class"),
+    column("test_accuracy", "float64", "null for particles", "0..1"),
 ]
 
 

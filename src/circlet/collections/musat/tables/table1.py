@@ -7,7 +7,6 @@ accuracies, of which there may be few, between 0 and 100 %, and Fisher for corre
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import association, log_frames, stats
 from circlet.storage import parquet
@@ -18,8 +17,8 @@ from circlet.study.points import Point
 ROLES = ("table1",)
 TABLES = ("structures",)
 COLUMNS = [
-    column("weight_decay", pa.float64(), "decoupled weight decay"),
-    column("sample", pa.string(), "first_100 (the number in the paper) or all seeds"),
+    column("weight_decay", "float64", "decoupled weight decay"),
+    column("sample", "string", "first_100 (the number in the paper) or all seeds"),
     *estimate("circles", "runs that end as circles"),
     *estimate("circle_accuracy", "mean test accuracy of circles", "%"),
     *estimate("non_circles", "runs that do not"),

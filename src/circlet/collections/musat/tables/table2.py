@@ -1,7 +1,6 @@
 """Table ``table2``: structures of the particle model at each alignment force f_a (table 2)."""
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.musat.tables import table1
 from circlet.storage.schema import COUNTS, column, estimate, names
@@ -10,7 +9,7 @@ from circlet.study.plan import Study
 ROLES = ("table2",)
 TABLES = ("structures",)
 COLUMNS = [
-    column("f_a", pa.float64(), "strength of the alignment force"),
+    column("f_a", "float64", "strength of the alignment force"),
     table1.COLUMNS[1],  # the sample
     *estimate("circles", "runs that end as circles"),
     *estimate("grids", "runs that do not"),

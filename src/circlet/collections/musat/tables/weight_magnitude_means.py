@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -12,8 +10,8 @@ from circlet.study.plan import Study
 ROLES = ("weight_magnitudes",)
 TABLES = ("weight_magnitudes",)
 COLUMNS = [
-    column("weight_decay", pa.float64(), "decoupled weight decay"),
-    column("layer", pa.string(), "hidden or output"),
+    column("weight_decay", "float64", "decoupled weight decay"),
+    column("layer", "string", "hidden or output"),
     *estimate("mean_abs_weight", "mean over runs"),
     *estimate("mean_abs_bias", "mean over runs"),
     *COUNTS,

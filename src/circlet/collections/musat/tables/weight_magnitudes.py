@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.storage.schema import RUN, SEED, column
@@ -15,9 +14,9 @@ TABLES = ()
 COLUMNS = [
     RUN,
     SEED,
-    column("layer", pa.string(), "hidden or output"),
-    column("mean_abs_weight", pa.float64(), "mean absolute weight of the layer"),
-    column("mean_abs_bias", pa.float64(), "mean absolute bias of the layer"),
+    column("layer", "string", "hidden or output"),
+    column("mean_abs_weight", "float64", "mean absolute weight of the layer"),
+    column("mean_abs_bias", "float64", "mean absolute bias of the layer"),
 ]
 
 

@@ -1,14 +1,12 @@
 """Table ``idealised_head``: arrays of the hand-made clustering head, layer by layer (figure 1)."""
 
-import pyarrow as pa
-
 from circlet.collections.odonnat import layer_projections
 from circlet.storage.schema import ARRAY, column
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
 TABLES = ()
-COLUMNS = [column("name", pa.string(), "name of the array, as in layer_projections.py"), *ARRAY]
+COLUMNS = [column("name", "string", "name of the array, as in layer_projections.py"), *ARRAY]
 
 
 def table(study: Study) -> list[dict]:

@@ -7,7 +7,6 @@ that went through the curriculum. The loss in between says how far apart the two
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -22,11 +21,11 @@ TABLES = ()
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("t", pa.float64(), "0: end from scratch, 1: end of the curriculum"),
-    column("train_loss", pa.float64(), "mean cross-entropy on the train set", "nat"),
-    column("train_accuracy", pa.float64(), "share of the train set that is right", "0..1"),
-    column("test_loss", pa.float64(), "mean cross-entropy on the test set", "nat"),
-    column("test_accuracy", pa.float64(), "share of the test set that is right", "0..1"),
+    column("t", "float64", "0: end from scratch, 1: end of the curriculum"),
+    column("train_loss", "float64", "mean cross-entropy on the train set", "nat"),
+    column("train_accuracy", "float64", "share of the train set that is right", "0..1"),
+    column("test_loss", "float64", "mean cross-entropy on the test set", "nat"),
+    column("test_accuracy", "float64", "share of the test set that is right", "0..1"),
 ]
 
 

@@ -10,7 +10,6 @@ from the noncentral F distribution. It holds for the train sets and orders of th
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from scipy.optimize import brentq
 from scipy.stats import ncf
 
@@ -23,8 +22,8 @@ ROLES = ("seed_effects",)
 TABLES = ("heads",)
 COLUMNS = [
     EXPERIMENT,
-    column("factor", pa.string(), "initialisation, data or order"),
-    column("levels", pa.int32(), "how many seeds of it"),
+    column("factor", "string", "initialisation, data or order"),
+    column("levels", "int32", "how many seeds of it"),
     *estimate("share", "partial share of the variance of the last test accuracy", "0..1"),
     *COUNTS,
 ]

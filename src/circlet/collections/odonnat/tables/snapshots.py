@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
@@ -27,9 +26,9 @@ COLUMNS = [
     RUN,
     *SEEDS,
     STEP,
-    column("role", pa.string(), "what it stands for"),
-    column("moment", pa.string(), "which of its steps it is"),
-    column("name", pa.string(), "name of the array, as in layer_projections.py"),
+    column("role", "string", "what it stands for"),
+    column("moment", "string", "which of its steps it is"),
+    column("name", "string", "name of the array, as in layer_projections.py"),
     *ARRAY,
 ]
 

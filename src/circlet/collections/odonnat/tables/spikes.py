@@ -26,7 +26,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import torch
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from torch import Tensor
@@ -46,26 +45,26 @@ TABLES = ()
 COLUMNS = [
     RUN,
     SEED,
-    column("step", pa.int32(), "logged step at which it begins"),
-    column("last_step", pa.int32(), "last logged step that counts to it"),
-    column("before", pa.int32(), "logged step before it begins"),
-    column("height", pa.float64(), "largest train loss in it", "nat"),
-    column("baseline", pa.float64(), "median of the ten train losses before it", "nat"),
-    column("loss_before", pa.float64(), "train loss one logged step before", "nat"),
-    column("loss_after", pa.float64(), "train loss where it begins", "nat"),
-    column("cause", pa.string(), "representation, mlp, both or joint; null: not logged"),
-    column("by_representation", pa.float64(), "share of the jump by its swap alone"),
-    column("by_mlp", pa.float64(), "share of the jump that the MLP's swap makes alone"),
-    column("amplifier", pa.string(), "normalisation or feed_forward, by the larger gain"),
-    column("norm_gain", pa.float64(), "1 / |xi| of the carriers, by the median sequence's"),
-    column("mlp_gain", pa.float64(), "slope of their margin, by the median sequence's"),
-    column("boundary_distance", pa.float64(), "their |margin| / slope, by the median sequence's"),
-    column("norm_gain_quiet", pa.float64(), "norm_gain of a quiet pair of steps before"),
-    column("mlp_gain_quiet", pa.float64(), "mlp_gain of that pair"),
-    column("boundary_distance_quiet", pa.float64(), "boundary_distance of that pair"),
-    column("sharpness", pa.float64(), "largest eigenvalue of the Hessian, before"),
-    column("sharpness_earlier", pa.float64(), "the same ten logged steps earlier"),
-    column("sharpness_quiet", pa.float64(), "another ten earlier; null: a spike lies between"),
+    column("step", "int32", "logged step at which it begins"),
+    column("last_step", "int32", "last logged step that counts to it"),
+    column("before", "int32", "logged step before it begins"),
+    column("height", "float64", "largest train loss in it", "nat"),
+    column("baseline", "float64", "median of the ten train losses before it", "nat"),
+    column("loss_before", "float64", "train loss one logged step before", "nat"),
+    column("loss_after", "float64", "train loss where it begins", "nat"),
+    column("cause", "string", "representation, mlp, both or joint; null: not logged"),
+    column("by_representation", "float64", "share of the jump by its swap alone"),
+    column("by_mlp", "float64", "share of the jump that the MLP's swap makes alone"),
+    column("amplifier", "string", "normalisation or feed_forward, by the larger gain"),
+    column("norm_gain", "float64", "1 / |xi| of the carriers, by the median sequence's"),
+    column("mlp_gain", "float64", "slope of their margin, by the median sequence's"),
+    column("boundary_distance", "float64", "their |margin| / slope, by the median sequence's"),
+    column("norm_gain_quiet", "float64", "norm_gain of a quiet pair of steps before"),
+    column("mlp_gain_quiet", "float64", "mlp_gain of that pair"),
+    column("boundary_distance_quiet", "float64", "boundary_distance of that pair"),
+    column("sharpness", "float64", "largest eigenvalue of the Hessian, before"),
+    column("sharpness_earlier", "float64", "the same ten logged steps earlier"),
+    column("sharpness_quiet", "float64", "another ten earlier; null: a spike lies between"),
 ]
 
 _WINDOW, _FACTOR, _LEAST = 10, 10.0, 1e-4

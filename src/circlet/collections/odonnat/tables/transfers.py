@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
@@ -13,10 +11,10 @@ TABLES = ("heads",)
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("parent", pa.string(), "run_id of the run from whose end it started"),
-    column("parent_success", pa.bool_(), "whether its last test accuracy is above 0.98"),
-    column("test_accuracy", pa.float64(), "last test accuracy of the run itself", "0..1"),
-    column("success", pa.bool_(), "whether that is above 0.98"),
+    column("parent", "string", "run_id of the run from whose end it started"),
+    column("parent_success", "bool", "whether its last test accuracy is above 0.98"),
+    column("test_accuracy", "float64", "last test accuracy of the run itself", "0..1"),
+    column("success", "bool", "whether that is above 0.98"),
 ]
 
 
