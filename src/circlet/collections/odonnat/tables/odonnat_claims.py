@@ -238,7 +238,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
      lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
 ]  # fmt: skip
 
-# Further roles and tables that a claim needs beside `heads` and `spikes` of its role; roles first.
+# Further roles and tables that a claim needs beside `heads` and `spikes` of its role.
 _NEEDS = {
     "gradients_at_drops": ("gradient_norms",),
     "initialisation_matters": ("seed_effects",),
@@ -274,23 +274,17 @@ def _roles(study: Study, claim: str, role: str) -> list[str]:
     return [role, "fresh_heads"] if is_whole or claim not in _WHOLE_RUNS else [role]
 
 
-def _rows(study: Study, name: str, roles: list[str]) -> pd.DataFrame:
-    """Return the rows of a table that belong to some roles."""
-    return pd.concat([parquet.read_table(study, name, role) for role in roles])
-
-
 def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     """Return the tables that a claim needs; None if the study lacks one."""
-    tables = {name: _rows(study, name, roles) for name in ("heads", "spikes")}
+    needs = _NEEDS.get(claim, ())
+    further = [need for need in needs if need not in OPTIONAL_TABLES]
+    if not study.reproduce.keys() >= {*further}:  # tables that need the role are missing, too
+        return None
+    tables = {role: parquet.read_table(study, "heads", role) for role in further}
+    for name in {"heads", "spikes", *needs} - tables.keys():
+        tables[name] = pd.concat([parquet.read_table(study, name, role) for role in roles])
     if tables["spikes"].duplicated(["run_id", "step"]).any():
         raise LogError("table spikes: lists a spike twice")
-    for need in _NEEDS.get(claim, ()):
-        if need in OPTIONAL_TABLES:
-            tables[need] = _rows(study, need, roles)
-        elif need in study.reproduce:
-            tables[need] = parquet.read_table(study, "heads", need)
-        else:  # without this role, tables that need it are missing, too
-            return None
     return tables
 
 
