@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from circlet.storage import parquet
 from circlet.study.plan import Study
 
 NAMES = ["p", "learning_rate", "weight_decay"]  # parameters that are swept
@@ -12,12 +13,14 @@ TIMES = {"grok": "generalised_step", "delay": "delay"}  # names of milestones
 
 
 def by(
-    study: Study, roles: Iterable[str], frame: pd.DataFrame, names: list[str]
+    study: Study, roles: Iterable[str], table: str | pd.DataFrame, names: list[str]
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Yield the keys and counts of each combination of parameters of some roles, and its runs.
 
-    Keys and counts are the columns experiment, system, the names of parameters, and `COUNTS`.
+    Keys and counts are the columns experiment, system, the names of parameters, and `COUNTS`. Runs
+    are rows of a frame, or of the table with a name.
     """
+    frame = parquet.read_table(study, table) if isinstance(table, str) else table
     for experiment in (study.reproduce[role] for role in roles if role in study.reproduce):
         points, planned = study.experiment(experiment), dict[tuple, int]()
         for point in points:

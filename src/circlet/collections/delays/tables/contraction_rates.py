@@ -16,7 +16,6 @@ from scipy.special import stdtrit
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import settings
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -65,8 +64,7 @@ def errors(runs: pd.DataFrame) -> pd.Series:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per network."""
-    every = parquet.read_table(study, "delay_runs")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, []):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "delay_runs", []):
         yield row | {
             **stats.mean(runs["kappa"].groupby(runs["seed"]).mean()).columns("kappa"),
             **largest_ratio(runs).columns("kappa_ratio"),

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from circlet.collections.delays import settings, survival
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -36,10 +35,9 @@ _OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, parameter with three or more values, setting and time."""
-    every = parquet.read_table(study, "milestones")
     for role in OPTIONAL_ROLES:
         for x, other in _OTHER.items():
-            for row, runs in settings.by(study, [role], every, ["p", other]):
+            for row, runs in settings.by(study, [role], "milestones", ["p", other]):
                 if runs[x].nunique() < 3:
                     continue
                 for time in settings.TIMES:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.delays import settings, survival
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -36,8 +35,7 @@ _FEWEST = 4  # weight decays
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus, learning rate, time and law."""
-    every = parquet.read_table(study, "milestones")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "learning_rate"]):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "learning_rate"]):
         for time in settings.TIMES:
             times = survival.known(settings.times(runs, time, "weight_decay"))
             if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import settings, survival
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -72,8 +71,7 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and step of the fork."""
-    every = parquet.read_table(study, "milestones")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "change_step"]):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "change_step"]):
         times = remaining(runs)
         of_means, of_runs = r2s(times)
         yield row | {

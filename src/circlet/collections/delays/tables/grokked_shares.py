@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.delays import settings
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -27,8 +26,7 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role and setting."""
-    every = parquet.read_table(study, "milestones")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, settings.NAMES):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", settings.NAMES):
         times = {name: settings.times(runs, name, "weight_decay") for name in settings.TIMES}
         grok, delay = (stats.median_time(t["after"], t["by"]) for t in times.values())
         grokked = stats.counted(runs["generalised_step"].notna())

@@ -18,7 +18,6 @@ import pyarrow as pa
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate, Z
 from circlet.collections.delays import settings
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -66,8 +65,7 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and learning rate with three or more weight decays."""
-    every = parquet.read_table(study, "milestones")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["p", "learning_rate"]):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "learning_rate"]):
         if runs["weight_decay"].nunique() < 3:
             continue
         found = boundary(runs["weight_decay"], runs["generalised_step"].notna())

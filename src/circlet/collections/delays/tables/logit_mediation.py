@@ -18,7 +18,6 @@ import pyarrow as pa
 from circlet.analysis import association, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import settings
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -133,8 +132,7 @@ def scale_ratio(runs: pd.DataFrame) -> Estimate:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per loss, kind of gradient and modulus."""
-    every = parquet.read_table(study, "delay_runs")
-    for row, runs in settings.by(study, OPTIONAL_ROLES, every, ["loss", "residual", "p"]):
+    for row, runs in settings.by(study, OPTIONAL_ROLES, "delay_runs", ["loss", "residual", "p"]):
         if runs["generalised_step"].notna().sum() < 2:
             continue
         cells = Cells.of(by_seed(runs))
