@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import stats
@@ -34,8 +35,8 @@ COLUMNS = [
 _PARTS = ("embedding", "network", "data")
 
 
-def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], float]:
-    """Mean Jaccard index of pairs of runs, by which seeds the pair shares.
+def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[str, float]:
+    """Mean Jaccard index of pairs of runs, by the names of the seeds that the pair shares.
 
     ``sets`` are (runs, n), bool; ``seeds`` (runs, parts).
     """
@@ -46,15 +47,9 @@ def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[tuple[int, ...], float
     for shared in itertools.product((False, True), repeat=seeds.shape[1]):
         selected = (same == shared).all(1)
         if selected.any():
-            means[tuple(i for i, is_same in enumerate(shared) if is_same)] = float(
-                index[selected].mean()
-            )
+            name = "+".join(itertools.compress(_PARTS, shared)) or "nothing"
+            means[name] = float(index[selected].mean())
     return means
-
-
-def error(parts: list[np.ndarray]) -> float:
-    """Return the jackknife's standard error; ``parts`` has values without each level, by factor."""
-    return float(np.sqrt(sum(stats.jackknife_error(part) ** 2 for part in parts)))
 
 
 def table(study: Study) -> Iterator[dict]:
@@ -69,32 +64,26 @@ def table(study: Study) -> Iterator[dict]:
     seeds = by_run[[f"{part}_seed" for part in _PARTS]].to_numpy()
     values = sets.to_numpy(bool)
     whole = overlaps(values, seeds)
-    without = [
-        [overlaps(values[seeds[:, i] != level], seeds[seeds[:, i] != level])
-         for level in np.unique(seeds[:, i])] for i in range(len(_PARTS))
-    ]  # fmt: skip
+    names = list({"nothing": np.nan} | whole)
+    without = []
+    for kind in seeds.T:
+        others = [kind != level for level in np.unique(kind)]
+        rows = [overlaps(values[other], seeds[other]) for other in others]
+        without.append(pd.DataFrame(rows, columns=names))
     fewest = min(map(len, without))
     for shared, mean in whole.items():
         row: dict = {
             "experiment": study.reproduce["crossed_seeds"],
-            "shared": "+".join(_PARTS[i] for i in shared) or "nothing",
+            "shared": shared,
             "n_runs": len(values),
             "n_planned": sum(p.count for p in study.experiment(study.reproduce["crossed_seeds"])),
         }
         for name, base in (("jaccard", False), ("gain", True)):
-            parts = [
-                np.array(
-                    [
-                        overlap[shared] - base * overlap[()]
-                        for overlap in factor
-                        if {shared, ()} <= set(overlap)
-                    ]
-                )
-                for factor in without
-            ]
+            parts = [(f[shared] - base * f["nothing"]).dropna().to_numpy() for f in without]
             # With two seeds of a kind, nothing can be left out: then there is no interval.
-            has_interval = all(len(part) > 2 for part in parts)
-            spread = error(parts) if has_interval else np.nan
-            value = mean - base * whole.get((), np.nan)
+            spread = np.nan
+            if all(len(part) > 2 for part in parts):
+                spread = float(np.sqrt(sum(stats.jackknife_error(part) ** 2 for part in parts)))
+            value = mean - base * whole.get("nothing", np.nan)
             row |= stats.student(value, spread, fewest - 1, fewest).columns(name)
         yield row
