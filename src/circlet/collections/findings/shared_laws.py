@@ -21,7 +21,7 @@ function of its signal. So the strongest signals at the start are also the stron
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,11 +74,6 @@ def ratios(p: int) -> Array:
     return np.minimum(quotients, p - quotients) - 1
 
 
-def ratio_terms(x: Array) -> Array:
-    """Signals (steps, n) as seen from each frequency: x_(k / r), (steps, n, n ratios r = 1..n)."""
-    return x[:, ratios(2 * x.shape[1] + 1)]
-
-
 @dataclass(frozen=True)
 class Form:
     """The features of a law, as a function of signals and previous changes (steps, n)."""
@@ -110,16 +105,8 @@ def form(name: str, n: int) -> Form:
             each=True,
         )
     ratio = tuple(f"r={r}" for r in range(1, n + 1))
-    return Form(lambda s, v: np.insert(ratio_terms(s), n, 1, axis=-1), (*ratio, "1"))
-
-
-def changes(x: Array) -> tuple[Array, Array, Array]:
-    """Signals, last changes and next changes (steps, n) of a run with signals (steps + 1, n).
-
-    Before the first step nothing has changed: its last change is 0.
-    """
-    y = np.diff(x, axis=0)
-    return x[:-1], np.concatenate([np.zeros_like(y[:1]), y[:-1]]), y
+    # Signals as seen from each frequency: x_(k / r), (steps, n, n ratios r = 1..n).
+    return Form(lambda s, v: np.insert(s[:, ratios(2 * n + 1)], n, 1, axis=-1), (*ratio, "1"))
 
 
 class Sums(NamedTuple):
@@ -240,10 +227,13 @@ def fit(name: str, runs: Sequence[Array], window: tuple[int, int]) -> Law:
 
 
 def inside(x: Array, window: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Return the `changes` in a window of steps."""
-    first, last = window
-    s, v, y = changes(x)
-    return s[first:last], v[first:last], y[first:last]
+    """Signals, last changes and next changes (steps, n) in a window of a run (steps + 1, n).
+
+    Before the first step nothing has changed: its last change is 0.
+    """
+    steps, y = slice(*window), np.diff(x, axis=0)
+    last = np.concatenate([np.zeros_like(y[:1]), y[:-1]])
+    return x[:-1][steps], last[steps], y[steps]
 
 
 def windows(steps: int) -> list[tuple[int, int]]:
@@ -275,8 +265,8 @@ def survivors(signals: Array) -> Array:
         return signals > spectrum.survival_threshold(total, 2 * signals.shape[-1] + 1)
 
 
-def halves(study: Study) -> Iterator[tuple[Point, list[Array], list[Array]]]:
-    """Yield points with enough runs and prime p, and both halves' signals (steps + 1, n).
+def halves(study: Study) -> Iterator[tuple[Point, dict[str, Any], list[Array], list[Array]]]:
+    """Yield points with enough runs and prime p, keys, and both halves' signals (steps + 1, n).
 
     Laws are fitted to the first half and scored on the second: the runs of a point share nothing.
     """
@@ -288,4 +278,5 @@ def halves(study: Study) -> Iterator[tuple[Point, list[Array], list[Array]]]:
             wide = rows.pivot(index="step", columns="frequency", values="signal")
             runs.append(wide.to_numpy(np.float64))
         if len(runs) >= LEAST and spectrum.is_prime(point.parameters["p"]):
-            yield point, runs[: len(runs) // 2], runs[len(runs) // 2 :]
+            keys = log_frames.keys(point, study) | {"point": point.name}
+            yield point, keys, runs[: len(runs) // 2], runs[len(runs) // 2 :]

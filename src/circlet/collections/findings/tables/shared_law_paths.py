@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from circlet.analysis import log_frames
 from circlet.collections.findings import shared_laws
 from circlet.storage.schema import FREQUENCY, POINT, STEP, column
 from circlet.study.plan import Study
@@ -32,7 +31,7 @@ _EVERY = 10
 
 def table(study: Study) -> Iterator[pd.DataFrame]:
     """A row per start, every tenth step and frequency."""
-    for point, fitted, scored in shared_laws.halves(study):
+    for _, keys, fitted, scored in shared_laws.halves(study):
         x = scored[0]
         steps, n = len(x) - 1, x.shape[1]
         laws = [
@@ -43,8 +42,7 @@ def table(study: Study) -> Iterator[pd.DataFrame]:
             at = np.arange(first, steps + 1, _EVERY)
             yield pd.DataFrame(
                 {
-                    **log_frames.keys(point, study),
-                    "point": point.name,
+                    **keys,
                     "first_step": first,
                     "step": np.repeat(at, n),
                     "frequency": np.tile(np.arange(1, n + 1), len(at)),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from circlet.analysis import log_frames, stats
+from circlet.analysis import stats
 from circlet.collections.findings import shared_laws
 from circlet.collections.findings.survivor_sets import jaccard
 from circlet.storage.schema import POINT, STEP, column, estimate
@@ -40,7 +40,7 @@ def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 def table(study: Study) -> Iterator[dict]:
     """A row per point, start and law."""
-    for point, fitted, scored in shared_laws.halves(study):
+    for _, keys, fitted, scored in shared_laws.halves(study):
         x = np.stack(scored)
         alive = shared_laws.survivors(x[:, -1])
         steps = x.shape[1] - 1
@@ -55,8 +55,7 @@ def table(study: Study) -> Iterator[dict]:
             indices = {name: jaccard(predicted, alive) for name, predicted in chosen.items()}
             for name, index in indices.items():
                 yield {
-                    **log_frames.keys(point, study),
-                    "point": point.name,
+                    **keys,
                     "step": first,
                     "law": name,
                     **stats.bounded_mean(index, 0, 1).columns("jaccard"),

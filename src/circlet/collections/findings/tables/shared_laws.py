@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from circlet.analysis import log_frames, stats
+from circlet.analysis import stats
 from circlet.collections.findings import shared_laws
 from circlet.storage.schema import COUNTS, POINT, column, estimate
 from circlet.study.plan import Study
@@ -32,10 +32,7 @@ COLUMNS = [
 
 def r2(misses: np.ndarray, squares: np.ndarray) -> stats.Estimate:
     """Pooled R^2 from the residual and the total sum of squares of each run."""
-    unexplained = stats.ratio(misses, squares).times(-1)
-    return stats.Estimate(
-        1 + unexplained.value, 1 + unexplained.low, 1 + unexplained.high, unexplained.n
-    )
+    return stats.ratio(misses, squares).times(-1).mapped(lambda explained: 1 + explained)
 
 
 def missed(
@@ -53,7 +50,7 @@ def missed(
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per point, window and law; the last window spans all steps."""
-    for point, fitted, scored in shared_laws.halves(study):
+    for point, keys, fitted, scored in shared_laws.halves(study):
         steps = len(fitted[0]) - 1
         parts = shared_laws.windows(steps)
         for window in [*parts, (0, steps)] if len(parts) > 1 else parts:
@@ -62,8 +59,7 @@ def table(study: Study) -> Iterator[dict]:
             for name, law in laws.items():
                 residuals, whole = missed(law, scored, window)
                 yield {
-                    **log_frames.keys(point, study),
-                    "point": point.name,
+                    **keys,
                     "first_step": window[0],
                     "last_step": window[1],
                     "law": name,
