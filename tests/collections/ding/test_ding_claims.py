@@ -7,7 +7,6 @@ from conftest import ROOT
 
 from circlet.analysis.claims import read
 from circlet.collections.ding import ablated_starts, ode
-from circlet.collections.ding.moduli import scatter_ratio
 from circlet.collections.ding.shared_seeds import SEEDS, over_runs
 from circlet.collections.ding.tables import ding_claims as claims
 from circlet.study import planning
@@ -151,10 +150,10 @@ def moduli(seed, runs=20, rough=0.0):
 
 
 def test_composites_that_scatter_more_are_told_from_those_that_do_not():
-    assert scatter_ratio(moduli(0, rough=1.0)).low > 1
-    wrong = sum(scatter_ratio(moduli(seed)).low > 1 for seed in range(40))
+    assert claims.scatter_ratio(moduli(0, rough=1.0)).low > 1
+    wrong = sum(claims.scatter_ratio(moduli(seed)).low > 1 for seed in range(40))
     assert wrong <= 4
-    assert math.isnan(scatter_ratio(moduli(0).query("p < 24")).value)  # two primes only
+    assert math.isnan(claims.scatter_ratio(moduli(0).query("p < 24")).value)  # two primes only
 
 
 def constructed(alive):
@@ -211,9 +210,10 @@ def test_runs_of_one_embedding_are_one_sample():
     """Forty runs of four embeddings count as four samples."""
     frame, _ = crossed(10)
     assert claims.signal_correlation(frame[frame["embedding_seed"] < 4]).n == 4
-    shared = pd.concat([counts()] * 5)
-    assert claims.circles(shared)[::3] == (3.5, 8)
-    assert claims.circles(shared).high - 3.5 > 0.4 > claims.circles(counts()).high - 4
+    own = counts()
+    one, many = (over_runs(t["n_circles"], t, 0, math.inf) for t in (own, pd.concat([own] * 5)))
+    assert many[::3] == (3.5, 8)
+    assert many.high - 3.5 > 0.4 > one.high - 4
 
 
 def test_all_survive_is_a_contrast():

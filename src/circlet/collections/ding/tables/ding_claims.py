@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from circlet.analysis import association, contrasts, stats
+from circlet.analysis import association, contrasts, spectrum, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.ding import ablated_starts, moduli, ode, survivors
+from circlet.collections.ding import ablated_starts, ode, survivors
 from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs, signal_correlation
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
@@ -53,11 +53,6 @@ def line_at(survival: pd.DataFrame, x0: float) -> Estimate:
             values.append((*run[SEEDS].iloc[0], float(np.polyval(np.polyfit(x, y, 1), x0))))
     frame = pd.DataFrame(values, columns=[*SEEDS, "value"])
     return over_runs(frame["value"], frame, -math.inf, math.inf)
-
-
-def circles(counts: pd.DataFrame) -> Estimate:
-    """Mean number of circles."""
-    return over_runs(counts["n_circles"], counts, 0, math.inf)
 
 
 def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
@@ -202,11 +197,10 @@ def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
 def _lasso_gap(fits: pd.DataFrame) -> Estimate:
     """R^2 of least squares minus that of the Lasso, mean over runs."""
     squares, lasso = (
-        _fits(fits, method).set_index("run_id")["r2"] for method in ("least_squares", "lasso")
+        _fits(fits, method).set_index(["run_id", "seed"])["r2"]
+        for method in ("least_squares", "lasso")
     )
-    gap = (squares - lasso).dropna()
-    seeds = fits.drop_duplicates("run_id").set_index("run_id")["seed"]
-    return stats.mean(gap.groupby(seeds.reindex(gap.index)).mean())
+    return stats.mean((squares - lasso).groupby(level="seed").mean())
 
 
 def _over_seeds(fits: pd.DataFrame, method: str, column: str) -> Estimate:
@@ -238,9 +232,43 @@ def collaborating(trajectories: pd.DataFrame) -> Estimate:
     return stats.bounded_mean(shares, 0, 1)
 
 
+def scatter_ratio(moduli: pd.DataFrame) -> Estimate:
+    """Scatter of mean circle counts about a line in p: composites divided by primes.
+
+    The noise of the means, each over few runs, is subtracted. The interval is a jackknife of the
+    logarithm over the moduli of each kind; n counts the moduli of the rarer kind.
+    """
+    of = moduli.groupby("p")["n_circles"]
+    means, noise = of.mean(), of.var() / of.size()
+    prime = np.array([spectrum.is_prime(p) for p in means.index], dtype=bool)
+    fewest = min(int(prime.sum()), int((~prime).sum()))
+    if fewest < 5 or noise.isna().any():  # too few to compare their scatter
+        return Estimate(n=fewest)
+    residual = means - np.polyval(np.polyfit(means.index, means, 1), means.index)
+    squares = (residual**2 - noise).to_numpy()
+    parts = [_log_scatter(squares[~prime]), _log_scatter(squares[prime])]
+    if not all(math.isfinite(end) for part in parts for end in part):
+        return Estimate(n=fewest)
+    return contrasts.difference(*parts)._replace(n=fewest).mapped(math.exp)
+
+
+def _log_scatter(squares: np.ndarray) -> Estimate:
+    """Return the logarithm of the root of a mean of noise-corrected squares, by the jackknife.
+
+    Without a value if the mean, or the mean without any one modulus, is not above 0.
+    """
+    n = len(squares)
+    without = (squares.sum() - squares) / (n - 1)
+    if min(without.min(), squares.mean()) <= 0:
+        return Estimate(n=n)
+    center, parts = 0.5 * math.log(squares.mean()), 0.5 * np.log(without)
+    return stats.jackknife(center, parts)
+
+
 # Identifier, role, table, and effect as a function of the table's rows of that role.
 _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
-    ("circle_number", "initial_signals", "circle_counts", circles),
+    ("circle_number", "initial_signals", "circle_counts",
+     lambda t: over_runs(t["n_circles"], t, 0, math.inf)),
     ("frozen_dip", "frozen", "losses", dip_at_p),
     ("frozen_double_descent", "frozen", "losses", double_descent),
     ("circles_rise_with_p", "primes", "circle_counts", lambda t: rises(t, "p")),
@@ -292,7 +320,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
     ("gradient_peak", "trajectory", "trajectories", peak_step),
     ("gradient_fades", "trajectory", "trajectories", late_gradient),
     ("circles_rise_with_modulus", "moduli", "circle_counts", lambda t: rises(t, "p")),
-    ("composites_are_noisier", "moduli", "circle_counts", moduli.scatter_ratio),
+    ("composites_are_noisier", "moduli", "circle_counts", scatter_ratio),
 ]  # fmt: skip
 
 
