@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from conftest import circle
 
 from circlet.analysis import spectrum
 from circlet.collections.ding import survivors
@@ -10,9 +11,7 @@ def circles(p, sizes, d=8, noise=0.0):
     rng = np.random.default_rng(0)
     embedding = noise * rng.normal(size=(p, d))
     for i, (k, size) in enumerate(sizes.items()):
-        angle = 2 * np.pi * k * np.arange(p) / p
-        embedding[:, 2 * i] += size * np.cos(angle)
-        embedding[:, 2 * i + 1] += size * np.sin(angle)
+        embedding[:, 2 * i : 2 * i + 2] += size * circle(p, k)
     return embedding
 
 
@@ -48,8 +47,7 @@ def test_what_was_removed_or_has_one_direction_has_no_circularity():
     direction = np.array([0.6, 0.8, 0.0])
     constructed = np.cos(2 * turns)[:, None] * direction + 1e-6 * np.cos(turns)[:, None]
     assert np.isnan(survivors.circularity(constructed)).all()
-    circle = circles(13, {2: 5.0})
-    found = survivors.circularity(circle)
+    found = survivors.circularity(circles(13, {2: 5.0}))
     assert found[1] == pytest.approx(1)
     assert np.isnan(np.delete(found, 1)).all()
 

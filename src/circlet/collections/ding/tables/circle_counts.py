@@ -25,14 +25,12 @@ COLUMNS = [
 def table(study: Study) -> pd.DataFrame:
     """A row per finished run."""
     by_run = parquet.read_table(study, "survival").groupby("run_id", sort=False)
-    counts = pd.DataFrame(
-        {
-            "n_circles": by_run["survived"].sum(),
-            "n_circles_absolute": by_run["survived_absolute"].sum(),
-            "n_frequencies": by_run.size(),
-            "mean_circularity": by_run["circularity"].mean(),
-            "max_circularity": by_run["circularity"].max(),
-        }
+    counts = by_run.agg(
+        n_circles=("survived", "sum"),
+        n_circles_absolute=("survived_absolute", "sum"),
+        n_frequencies=("frequency", "size"),
+        mean_circularity=("circularity", "mean"),
+        max_circularity=("circularity", "max"),
     )
     runs = parquet.read_table(study, "runs").set_index("run_id")[["test_loss", "test_accuracy"]]
     return counts.join(runs).reset_index()

@@ -61,10 +61,10 @@ def table(study: Study) -> Iterator[dict]:
         signals = survivor_sets.wide(rows, "initial_signal").to_numpy(float)
         relations = survivor_sets.relations(point.parameters["p"])
         # All runs are drawn at once, so that sizes share the draws.
-        drawn = {
-            "random": [stream.permuted(sets, axis=1) for _ in range(_DRAWS)],
-            "rank": [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
-        }
+        drawn = (
+            [stream.permuted(sets, axis=1) for _ in range(_DRAWS)],
+            [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
+        )
         sizes = sets.sum(1)
         common_sizes = [s for s in np.unique(sizes) if (sizes == s).sum() >= _LEAST and s > 1]
         for size in [None, *common_sizes]:
@@ -73,12 +73,10 @@ def table(study: Study) -> Iterator[dict]:
             for name, tuples in relations.items():
                 observed = survivor_sets.count(sets[selected], tuples)
                 expected = survivor_sets.expected(sets[selected], tuples)
-                by = {
-                    kind: np.array(
-                        [survivor_sets.count(draw[selected], tuples).sum() for draw in draws]
-                    )
-                    for kind, draws in drawn.items()
-                }
+                at_random, by_rank = (
+                    np.array([survivor_sets.count(draw[selected], tuples).sum() for draw in draws])
+                    for draws in drawn
+                )
                 relation_rows.append({
                     **keys,
                     "relation": name,
@@ -86,9 +84,9 @@ def table(study: Study) -> Iterator[dict]:
                     "observed": int(observed.sum()),
                     "expected": float(expected.sum()),
                     **_excess(observed, expected).columns("excess"),
-                    "expected_by_rank": float(by["rank"].mean()),
-                    "p_random": two_sided(observed.sum(), by["random"]),
-                    "p_rank": two_sided(observed.sum(), by["rank"]),
+                    "expected_by_rank": float(by_rank.mean()),
+                    "p_random": two_sided(observed.sum(), at_random),
+                    "p_rank": two_sided(observed.sum(), by_rank),
                     "n_runs": int(selected.sum()),
                     "n_planned": point.count,
                 })  # fmt: skip
