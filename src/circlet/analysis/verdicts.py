@@ -97,7 +97,6 @@ class Verdict(NamedTuple):
 
     verdict: str
     difference: Estimate = Estimate()  # measured - published
-    same: tuple[float, float] = (math.nan, math.nan)  # range of values that count as agreement
     mistaken: float = math.nan  # probability of "reproduced" if false, see `chances`
     unnoticed: float = math.nan  # probability of neither "differs" nor "deviates" if false
     why: str = ""  # reason, if undecided
@@ -113,22 +112,20 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
     kind = claim["kind"]
     if measured.n == 0:
         if n_runs:
-            why = f"nothing to judge in {n_runs} runs"
-            return Verdict(UNDECIDED, same=accepted(claim), why=why)
-        return Verdict(NOT_RUN, same=accepted(claim), why="no run")
+            return Verdict(UNDECIDED, why=f"nothing to judge in {n_runs} runs")
+        return Verdict(NOT_RUN, why="no run")
     if kind == "exact":
         off = measured.value - claim["published"]
         if math.isnan(off):
-            return Verdict(UNDECIDED, same=accepted(claim), why="no value")
+            return Verdict(UNDECIDED, why="no value")
         verdict = REPRODUCED if abs(off) <= claim["margin"] else DEVIATES
-        return Verdict(verdict, Estimate(off, off, off, 1), accepted(claim), 0.0, 0.0)
+        return Verdict(verdict, Estimate(off, off, off, 1), 0.0, 0.0)
     if measured.n < FEWEST:
         few = f"only {measured.n} independent run{'s'[: measured.n > 1]}: too few to tell"
-        return Verdict(UNDECIDED, same=accepted(claim), why=few)
+        return Verdict(UNDECIDED, why=few)
     ours = on_scale(claim, measured)
     if not all(math.isfinite(x) for x in ours[:3]) or ours.high <= ours.low:
-        why = "no interval: too few runs, or all alike"
-        return Verdict(UNDECIDED, same=accepted(claim), why=why)
+        return Verdict(UNDECIDED, why="no interval: too few runs, or all alike")
     if kind.startswith("words"):
         return _in_words(claim, ours)
     paper_estimate = published(claim, ours)
@@ -148,7 +145,7 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
             why = f"the paper has {few}: by the spread of ours, no number of ours can decide it"
     center, back = paper_estimate.value, scale(claim).back
     shown = gap.mapped(lambda off: back(center + off) - back(center))
-    return Verdict(verdict, shown, accepted(claim), mistaken, unnoticed, why)
+    return Verdict(verdict, shown, mistaken, unnoticed, why)
 
 
 def _of_difference(gap: Estimate, most: float) -> str:
@@ -258,4 +255,4 @@ def _in_words(claim: Any, ours: Estimate) -> Verdict:
     half, off = (ours.high - ours.low) / 2, margin(claim)
     error = half / stats.Z
     mistaken, unnoticed = ndtr(-(half + off) / error), ndtr((half - off) / error)
-    return Verdict(verdict, Estimate(), (least, most), float(mistaken), float(unnoticed), why)
+    return Verdict(verdict, Estimate(), float(mistaken), float(unnoticed), why)

@@ -131,12 +131,11 @@ def judged(
     if claim["kind"] == "share" and measured.n:  # scaled to the paper's number of runs
         scaled = measured.times(claim["published_n"] / measured.n)
         measured = scaled._replace(n=measured.n)
-    ends = ("difference", "difference_low", "difference_high")
+    ends = ("difference", "difference_low", "difference_high", "same_low", "same_high")
+    values = (*judgement.difference[:3], *verdicts.accepted(claim))
     return {
         **measured.columns("measured"),
-        **dict(zip(ends, judgement.difference[:3], strict=True)),
-        "same_low": judgement.same[0],
-        "same_high": judgement.same[1],
+        **dict(zip(ends, values, strict=True)),
         "mistaken": judgement.mistaken,
         "unnoticed": judgement.unnoticed,
         "verdict": verdict,
