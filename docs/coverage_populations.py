@@ -55,14 +55,14 @@ COUNTS = {
 }
 
 
-def samples(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+def samples(population: Population) -> Callable[[np.random.Generator, int], tuple[np.ndarray]]:
     """Return what draws 20 000 samples of n values."""
-    return lambda stream: population.draw(stream, (20_000, n)).astype(float)
+    return lambda stream, n: (population.draw(stream, (20_000, n)).astype(float),)
 
 
-def sample(population: Population, n: int) -> Callable[[np.random.Generator], np.ndarray]:
+def sample(population: Population) -> Callable[[np.random.Generator, int], tuple[np.ndarray]]:
     """Return what draws a sample of n values."""
-    return lambda stream: population.draw(stream, (n,))
+    return lambda stream, n: (population.draw(stream, (n,)),)
 
 
 def logged(stream: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
