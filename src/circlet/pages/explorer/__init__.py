@@ -31,10 +31,10 @@ explanations of terms (``terms``).
 
 import base64
 import json
-import math
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+import msgspec
 import pandas as pd
 from markupsafe import Markup
 
@@ -92,15 +92,6 @@ def _styles(study: Study) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
 
-def _finite(data: Any) -> Any:
-    """Return data for JSON, with null in place of numbers that are not finite."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
 def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
     """Return the data of each collection with a system of the study, and the stops of the tour."""
     study = target.study
@@ -116,7 +107,7 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
             for name in module.TABLES
             if study.table(name) in target.inputs and name not in study.left_out
         }
-        data[collection.name] = _finite(module.data(tables, set(played["run_id"])))
+        data[collection.name] = module.data(tables, set(played["run_id"]))
         # Without runs of its systems, a partial study lacks columns of the run list.
         systems = collection.modules("systems")
         mine = played[played["system"].isin(systems)] if systems else played
@@ -176,7 +167,8 @@ def make(target: Target) -> None:
         styles=Markup(_styles(study)),
         imports=Markup(json.dumps({"imports": modules})),
         main=Markup(_own("main.js")),
-        catalogue=packing.text(json.dumps(catalogue)),
+        # As JSON with null for numbers that are not finite; numpy's become Python's.
+        catalogue=packing.text(msgspec.json.encode(catalogue, enc_hook=lambda x: x.item())),
         plotly=packing.text(_own("vendored/plotly.js")),
         opening=[chunk for chunk in chunks if chunk.turn == packing.OPENING],
         others=[chunk for chunk in chunks if chunk.turn != packing.OPENING],
