@@ -8,14 +8,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from circlet.publish.data import AUTHORS, PARQUET, TAGS, Column, Published, Table, library
+from circlet.errors import ConfigError
+from circlet.lazy_import import load
+from circlet.publish.data import AUTHORS, TAGS, Column, Published, Table
 
-NAME = "croissant.json"
+PARQUET = "application/x-parquet"  # as `mlcroissant` calls it
 
 
 def text(data: Published) -> str:
-    """Return the metadata as JSON; raises mlcroissant's ValidationError if they are not valid."""
-    mlc = library("mlcroissant")
+    """Return the metadata as JSON; raises mlcroissant's ValidationError if they are not valid.
+
+    Raises ConfigError if that library, which is not installed with circlet, is missing.
+    """
+    try:
+        mlc = load("mlcroissant")
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"publish needs {error.name}: pip install 'circlet[publish]', or in a clone: make "
+            ".venv/with-publish"
+        ) from None
     files = [
         mlc.FileObject(
             id=path,

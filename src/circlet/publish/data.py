@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -29,7 +28,6 @@ from circlet.study.plan import Study
 CONFIG = "config.yaml"
 AUTHORS = "The circlet developers"
 TAGS = ["modular-addition", "training-dynamics", "mechanistic-interpretability", "circlet"]
-PARQUET = "application/x-parquet"  # as Croissant's library calls it
 
 
 class Column(NamedTuple):
@@ -189,17 +187,6 @@ def read(
         licence,
         _day(day) or datetime.fromtimestamp(newest, UTC).date().isoformat(),
     )
-
-
-def library(name: str) -> ModuleType:
-    """Import a library that is not installed with circlet; raises ConfigError if it is missing."""
-    try:
-        return load(name)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"publish needs {error.name}: pip install 'circlet[publish]', or in a clone: make "
-            ".venv/with-publish"
-        ) from None
 
 
 def described(module: str) -> str:
