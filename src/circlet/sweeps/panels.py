@@ -43,6 +43,7 @@ class Sweep:
         self.outcomes = {
             outcome.name: outcome for outcome in study.outcomes(self.points[0].system.name)
         }
+        self.shown = [self.outcomes[name] for name in self.plot.show if name in self.outcomes]
 
     def at(self, where: str) -> Swept | None:
         """Return the parameter at a place of the plot; None if there is none."""
@@ -134,17 +135,21 @@ def estimate_marks(outcomes: Iterable[Outcome], colour: Any) -> dict[str, Artist
 
 
 def dots(
-    axes: Axes, x: np.ndarray, outcome: Outcome, runs: pd.DataFrame, **look: Any
+    axes: Axes, at: Any, outcome: Outcome, runs: pd.DataFrame, flat: bool = False, **look: Any
 ) -> np.ndarray:
-    """Draw a dot for each run, a triangle if it did not reach a milestone; returns the heights."""
-    y = runs["value"].fillna(runs["after"]).to_numpy(float)
+    """Draw values of runs at x, or if ``flat`` at y, as dots, or triangles if not reached.
+
+    Returns the values.
+    """
+    values = runs["value"].fillna(runs["after"]).to_numpy(float)
     if outcome.kind == "share":  # all dots are at 0 or 1
-        y = y + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+        values = values + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+    x, y = (values, at) if flat else (at, values)
     reached = runs["value"].notna().to_numpy()
     look = {"linewidths": 0, "rasterized": True} | look
     axes.scatter(x[reached], y[reached], **look)
     axes.scatter(x[~reached], y[~reached], marker="^", **look)
-    return y
+    return values
 
 
 def intervals(

@@ -75,9 +75,8 @@ def draw(study: Study) -> Figure:
     grid = figure.subplots(lines, columns, squeeze=False)
     for axes in grid.ravel():
         axes.set_axis_off()
-    for k, name in enumerate(shown):
-        outcome = sweep.outcomes[name]
-        of_runs = list(sweep.panels(runs[runs["outcome"] == name]))
+    for k, outcome in enumerate(sweep.shown):
+        of_runs = list(sweep.panels(runs[runs["outcome"] == outcome.name]))
         for n, ((_, _, title, panel_rows), (*_, own_runs)) in enumerate(
             zip(by_outcome[k], of_runs, strict=True)
         ):
@@ -94,7 +93,6 @@ def draw(study: Study) -> Figure:
     if by:
         grid[0][0].legend(title=words(by.name), fontsize=7, title_fontsize=7)
     colour = "0.4" if by else style.BLUE
-    outcomes = [sweep.outcomes[name] for name in shown]
     marks = panels.run_marks(colour, runs[runs["outcome"].isin(shown)])
-    panels.explain(figure, marks | panels.estimate_marks(outcomes, colour))
+    panels.explain(figure, marks | panels.estimate_marks(sweep.shown, colour))
     return figure

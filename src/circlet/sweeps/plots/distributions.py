@@ -23,24 +23,18 @@ def draw(study: Study) -> Figure:
     runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
     if runs.empty:
         return nothing("no finished run to draw")
-    shown = sweep.plot.show
+    shown = sweep.shown
     columns = min(3, len(shown))
     lines = -(-len(shown) // columns)
     figure = Figure(figsize=(2.9 * columns + 0.2, 1.75 * lines + 0.1))
     all_axes = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes in all_axes[len(shown) :]:
         axes.set_axis_off()
-    for axes, name in zip(all_axes, shown, strict=False):
-        outcome, row = sweep.outcomes[name], rows.loc[name]
-        of_outcome = runs[runs["outcome"] == name]
-        reached = of_outcome["value"].notna().to_numpy()
-        x = of_outcome["value"].fillna(of_outcome["after"]).to_numpy(float)
-        if outcome.kind == "share":
-            x = x + 0.04 * ((of_outcome["seed"].to_numpy() * 0.7548777) % 1 - 0.5)
+    for axes, outcome in zip(all_axes, shown, strict=False):
+        row, of_outcome = rows.loc[outcome.name], runs[runs["outcome"] == outcome.name]
         y = (of_outcome["seed"].to_numpy() * 0.618034) % 1
-        dots = {"color": style.BLUE, "alpha": 0.4, "linewidths": 0, "s": 12, "rasterized": True}
-        axes.scatter(x[reached], y[reached], **dots)
-        axes.scatter(x[~reached], y[~reached], marker="^", **dots)
+        look = {"color": style.BLUE, "alpha": 0.4, "s": 12}
+        x = panels.dots(axes, y, outcome, of_outcome, flat=True, **look)
         text = "no run has it"
         if row["n_runs"]:
             ends = [row["low"], row["high"] if row["high"] == row["high"] else x.max()]
@@ -58,8 +52,9 @@ def draw(study: Study) -> Figure:
         else:
             axes.locator_params(axis="x", nbins=4)  # more labels may overlap
         axes.spines["left"].set_visible(False)
-    marks = panels.run_marks(style.BLUE, runs[runs["outcome"].isin(shown)])
-    center = panels.center(sweep.outcomes[name] for name in shown)
-    marks[f"{center}, 95 % interval"] = Line2D([], [], color="black", marker="o", ms=5, lw=1.5)
+    marks = panels.run_marks(style.BLUE, runs[runs["outcome"].isin(sweep.plot.show)])
+    marks[f"{panels.center(shown)}, 95 % interval"] = Line2D(
+        [], [], color="black", marker="o", ms=5, lw=1.5
+    )
     panels.explain(figure, marks)
     return figure

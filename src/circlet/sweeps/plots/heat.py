@@ -158,15 +158,15 @@ def draw(study: Study) -> Figure:
     dense = nx * columns > _MOST_TEXTS
     cell = _SMALL if dense else _CELL
     shown = ("estimate", *_ENDS) if dense else ("estimate",)
-    maps = [(name, column) for name in sweep.plot.show for column in shown]
+    maps = [(outcome, column) for outcome in sweep.shown for column in shown]
     width, height = max(cell[0] * nx, 1.2) + 0.55, max(cell[1] * ny, 1.0) + 0.85
     figure = Figure(figsize=(columns * width + 1.3, len(maps) * lines * height))
     grid = figure.subplots(len(maps) * lines, columns, squeeze=False)
     marks = {} if dense else {"Brackets: 95 % interval": Line2D([], [], ls="none")}
-    for k, (name, column) in enumerate(maps):
-        of_outcome = rows[rows["outcome"] == name]
+    for k, (outcome, column) in enumerate(maps):
+        of_outcome = rows[rows["outcome"] == outcome.name]
         part = grid[k * lines : (k + 1) * lines]
-        marks |= _band(figure, part, sweep, sweep.outcomes[name], of_outcome, column, dense)
+        marks |= _band(figure, part, sweep, outcome, of_outcome, column, dense)
     if marks:
         panels.explain(figure, marks)
     return figure

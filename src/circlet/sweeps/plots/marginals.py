@@ -47,21 +47,21 @@ def draw(study: Study) -> Figure:
     runs, lines, effects = (sweep.rows(name) for name in ("outcomes", "marginals", "effects"))
     if runs.empty:
         return nothing("no finished run to draw")
-    shown, parameters = sweep.plot.show, list(sweep.swept.values())
+    shown, parameters = sweep.shown, list(sweep.swept.values())
     figure = Figure(figsize=(2.4 * len(parameters) + 0.5, 2.2 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(parameters), squeeze=False, sharey="row")
-    for row, name in zip(grid, shown, strict=True):
+    for row, outcome in zip(grid, shown, strict=True):
         for axes, parameter in zip(row, parameters, strict=True):
-            of_outcome = [t[t["outcome"] == name] for t in (runs, lines, effects)]
+            of_outcome = [t[t["outcome"] == outcome.name] for t in (runs, lines, effects)]
             of_parameter = [t[t["parameter"] == parameter.name] for t in of_outcome[1:]]
-            _panel(axes, sweep.outcomes[name], parameter, of_outcome[0], of_parameter[0])
+            _panel(axes, outcome, parameter, of_outcome[0], of_parameter[0])
             panels.scale(axes, parameter)
             if not parameter.is_words and of_parameter[1]["rho"].notna().any():
                 rho = of_parameter[1].iloc[0]
                 ends = ", ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
                 panels.title(axes, f"ρ = {panels.number(rho['rho'])} [{ends}]", 2.3)
-        row[0].set_ylabel(textwrap.fill(sweep.outcomes[name].label, panels.WIDTH))
-    marks = panels.run_marks(style.GREY, runs[runs["outcome"].isin(shown)])
-    marks |= panels.estimate_marks([sweep.outcomes[name] for name in shown], style.BLUE)
+        row[0].set_ylabel(textwrap.fill(outcome.label, panels.WIDTH))
+    marks = panels.run_marks(style.GREY, runs[runs["outcome"].isin(sweep.plot.show)])
+    marks |= panels.estimate_marks(shown, style.BLUE)
     panels.explain(figure, marks | {"ρ: rank correlation [95 % interval]": Line2D([], [], ls="")})
     return figure

@@ -28,14 +28,14 @@ def draw(study: Study) -> Figure:
     if not points["n_runs"].any():
         return nothing("no finished run to draw")
     pairs = [(a, b) for i, a in enumerate(parameters) for b in parameters[i + 1 :]]
-    shown = sweep.plot.show
+    shown = sweep.shown
     figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(pairs), squeeze=False)
-    for row, name in zip(grid, shown, strict=True):
-        of_outcome = points[points["outcome"] == name]
+    for row, outcome in zip(grid, shown, strict=True):
+        of_outcome = points[points["outcome"] == outcome.name]
         estimated = of_outcome[of_outcome["estimate"].notna()]
         unknown = of_outcome[of_outcome["estimate"].isna()]
-        norm = panels.shades(sweep.outcomes[name], estimated["estimate"].to_numpy(float))
+        norm = panels.shades(outcome, estimated["estimate"].to_numpy(float))
         for axes, (a, b) in zip(row, pairs, strict=True):
             x, y = (panels.positions(q) for q in (a, b))
             axes.scatter(
@@ -49,15 +49,13 @@ def draw(study: Study) -> Figure:
             if b.is_log:
                 axes.set_yscale("log")
             panels.ticks(axes.yaxis, b)
-        label = textwrap.fill(sweep.outcomes[name].label, panels.WIDTH)
+        label = textwrap.fill(outcome.label, panels.WIDTH)
         bar = figure.colorbar(image, ax=row.tolist(), label=label, pad=0.01)
         if estimated.empty:
             bar.set_ticks([])
     dot = {"ls": "none", "marker": "o", "color": "0.4", "ms": 4}
-    marks = {
-        f"setting: {panels.center(sweep.outcomes[name] for name in shown)}": Line2D([], [], **dot)
-    }
-    if points.loc[points["outcome"].isin(shown), "estimate"].isna().any():
+    marks = {f"setting: {panels.center(shown)}": Line2D([], [], **dot)}
+    if points.loc[points["outcome"].isin(sweep.plot.show), "estimate"].isna().any():
         marks["no estimate"] = Line2D([], [], **dot | {"marker": "x", "color": "0.6"})
     panels.explain(figure, marks)
     return figure

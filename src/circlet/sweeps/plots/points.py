@@ -30,7 +30,7 @@ def draw(study: Study) -> Figure:
     if not rows["n_runs"].any():
         return nothing("no finished run to draw")
     points = evenly(sweep.points, _MOST)
-    shown = sweep.plot.show
+    shown = sweep.shown
     figure = Figure(figsize=(2.2 * len(shown) + 2.4, 0.24 * len(points) + 0.9))
     grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
     names = []
@@ -39,11 +39,9 @@ def draw(study: Study) -> Figure:
         parts += [f"{purpose} seed {seed}" for purpose, seed in point.fixed_seeds.items()]
         names.append(", ".join(parts))
     y, has_open = np.arange(len(points))[::-1], False
-    for axes, name in zip(grid, shown, strict=True):
-        outcome = sweep.outcomes[name]
-        of_outcome = (
-            rows[rows["outcome"] == name].set_index("point").reindex([p.name for p in points])
-        )
+    for axes, outcome in zip(grid, shown, strict=True):
+        of_outcome = rows[rows["outcome"] == outcome.name].set_index("point")
+        of_outcome = of_outcome.reindex([p.name for p in points])
         low, high = (of_outcome[end].to_numpy(float) for end in ("low", "high"))
         is_open = np.isnan(high) & ~np.isnan(low)
         most = np.nanmax([*of_outcome["estimate"], *low, *high, 0.0])
@@ -57,9 +55,8 @@ def draw(study: Study) -> Figure:
         if outcome.bounds[1] == 1:
             axes.set_xlim(-0.04, 1.04)
     grid[0].set_yticks(y, names, fontsize=7)
-    center = panels.center(sweep.outcomes[name] for name in shown)
     look = {"color": style.BLUE, "ms": 4}
-    marks = {f"{center}, 95 % interval": Line2D([], [], marker="o", lw=1.2, **look)}
+    marks = {f"{panels.center(shown)}, 95 % interval": Line2D([], [], marker="o", lw=1.2, **look)}
     if has_open:
         marks["upper end unknown"] = Line2D([], [], marker=">", ls="none", **look)
     panels.explain(figure, marks)
