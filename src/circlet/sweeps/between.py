@@ -99,22 +99,17 @@ def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
 
 def _code(a: Path, b: Path) -> list[str]:
     """Return commits, versions, machines and devices of each system's runs, where they differ."""
-    by_folder: list[dict[tuple[str, str], set[str]]] = []
-    for folder in (a, b):
-        path = folder / "tables/provenance.parquet"
-        rows = parquet.read(path).to_pylist() if path.exists() else []
-        by_system: dict[tuple[str, str], set[str]] = {}
-        for row in rows:
-            for name in ("commit", "versions", "machine", "device"):
-                by_system.setdefault((row["system"], name), set()).add(row[name])
-        by_folder.append(by_system)
-    one, other = by_folder
-    return [
-        f"{system}: {name}: {', '.join(sorted(one[key]))} -> {', '.join(sorted(other[key]))}"
-        for key in sorted(one.keys() & other.keys())
-        for system, name in [key]
-        if one[key] != other[key]
-    ]
+    paths = [folder / "tables/provenance.parquet" for folder in (a, b)]
+    if not all(path.exists() for path in paths):
+        return []
+    rows = (
+        parquet.read(path).to_pandas().melt("system", ["commit", "versions", "machine", "device"])
+        for path in paths
+    )
+    by_name = (part.groupby(["system", "variable"])["value"].unique().map(sorted) for part in rows)
+    made = pd.concat(by_name, axis=1, join="inner", keys=["A", "B"]).map(", ".join)
+    changed = made[made["A"] != made["B"]]
+    return [f"{system}: {name}: {x} -> {y}" for (system, name), x, y in changed.itertuples()]
 
 
 def _parameters(table: pd.DataFrame) -> list[str]:
