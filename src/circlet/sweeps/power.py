@@ -39,12 +39,6 @@ class Need:
     why: str = ""  # reason, if `needed` is None
 
 
-def _half(estimate: float, low: float, high: float) -> float:
-    """Return the longer half of an interval; infinite if it is unbounded."""
-    longer = max(high - estimate, estimate - low)
-    return math.inf if math.isnan(longer) else longer
-
-
 def runs_needed(n: int, half: float, width: float, sd: float = math.nan) -> tuple[int | None, str]:
     """Return how many runs give a half-width; None and the reason if no number does.
 
@@ -80,7 +74,9 @@ def of_outcomes(
 
     ``widths`` are half-widths by outcome, where they differ from `usual_half_width`.
     """
-    summary, ended = parquet.read_table(study, "outcome_summary"), _ended(study)
+    summary = parquet.read_table(study, "outcome_summary")
+    runs = parquet.read_table(study, "runs", columns=["run_id"])["run_id"]
+    ended = runs.str.split("/").str[:2].map(tuple).value_counts().to_dict()  # with any status
     points = {point.key: point for point in study.points}
     needs = []
     for (experiment, name), rows in summary.groupby(["experiment", "outcome"], sort=False):
@@ -88,8 +84,8 @@ def of_outcomes(
             continue
         width = widths.get(name, usual_half_width(rows))
         for row in rows.itertuples():
-            half = _half(row.estimate, row.low, row.high)
-            now = half
+            half = max(row.high - row.estimate, row.estimate - row.low)  # the longer half
+            half = now = math.inf if math.isnan(half) else half
             if row.kind in _MEANS and row.sd > 0:  # without Student's factor, large for few runs
                 now = stats.Z * row.sd / math.sqrt(row.n_runs)
             # The same share of runs will lack a value, such as runs that diverge.
@@ -98,12 +94,6 @@ def of_outcomes(
             point = points[row.experiment, row.point]
             needs.append(Need((point,), name, int(row.n_runs), half, width, needed, why))
     return needs
-
-
-def _ended(study: Study) -> dict[tuple[str, str], int]:
-    """Return the number of runs of each point that have ended, with any status."""
-    runs = parquet.read_table(study, "runs", columns=["run_id"])["run_id"]
-    return runs.str.split("/").str[:2].map(tuple).value_counts().to_dict()
 
 
 def of_claims(study: Study) -> list[Need]:
