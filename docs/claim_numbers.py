@@ -24,11 +24,6 @@ def claim(study: str, name: str) -> Any:
     return rows.loc[name]
 
 
-def _span(low: float, high: float) -> str:
-    """Return the range of values that agree with a claim, as text."""
-    return terminal.span(low, high).replace("-", "−")
-
-
 def value(study: str, name: str) -> str:
     """Return our value of a claim, with its interval."""
     return shown(stats.Estimate.of_row(claim(study, name), "measured"))
@@ -258,7 +253,7 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool | None = Non
             f"{row['source']} ({row['reference']})" if further else row["source"],
             row["statement"].replace("|", "\\|"),
             story.measured(row) if row["measured_n"] else "",
-            _span(row["same_low"], row["same_high"]),
+            terminal.span(row["same_low"], row["same_high"]).replace("-", "−"),
             str(row["measured_n"]),
         ]
         cells += [claims_file.TALLIES[row["tally"]]] if tests is False else []

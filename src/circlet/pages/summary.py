@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
@@ -162,23 +161,18 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
     if len(card):
         yield ("", f"-- {title}", *nothing)
     for row in card.itertuples():
+        interval = story.measured_interval(row._asdict())
         first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
         yield (
             row.verdict.replace("_", " "),
             first,
             terminal.number(row.measured),
-            _interval(row._asdict()),
+            story.CANNOT_TELL if interval.endswith(story.CANNOT_TELL) else interval,
             terminal.span(row.same_low, row.same_high, " to "),
             f"{row.measured_n:.0f}",
             f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
         )
         yield from (("", text, *nothing) for text in further)
-
-
-def _interval(row: dict[str, Any]) -> str:
-    """Return the 95 % interval of our value, or "cannot tell" if it says nothing."""
-    text = story.measured_interval(row)
-    return story.CANNOT_TELL if text.endswith(story.CANNOT_TELL) else text
 
 
 def _reasons(card: pd.DataFrame) -> Iterator[str]:

@@ -85,13 +85,6 @@ def _modules(study: Study) -> dict[str, str]:
     return {name: f"data:text/javascript;base64,{text}" for name, text in contents.items()}
 
 
-def _styles(study: Study) -> str:
-    """Return the style sheet of the page, followed by those of all collections."""
-    shared = Path(__file__).parent / "style.css"
-    paths = [shared, *(c.folder / "explorer/style.css" for c in study.collections)]
-    return "".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
-
-
 def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
     """Return the data of each collection with a system of the study, and the stops of the tour."""
     study = target.study
@@ -145,6 +138,8 @@ def make(target: Target) -> None:
     if states is not None:
         chunks = packing.chunks(points, states, tour)
     modules = _modules(study)
+    styles = (c.folder / "explorer/style.css" for c in study.collections)
+    own_styles = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
     used = [c for c in study.collections if c.name in data]
     catalogue = {
         "points": points,
@@ -164,7 +159,7 @@ def make(target: Target) -> None:
         rule=listing.rule(points, states),
         no_parent=any(run["outcome"] == "no parent" for p in points for run in p["runs"]),
         live=_live(used, data),
-        styles=Markup(_styles(study)),
+        styles=Markup("".join([_own("style.css"), *own_styles])),
         imports=Markup(json.dumps({"imports": modules})),
         main=Markup(_own("main.js")),
         # As JSON with null for numbers that are not finite; numpy's become Python's.

@@ -97,11 +97,13 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
     """Return what the page knows about a point's system; its logs give panels not declared."""
     system = point.system
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
+    about = collection.metadata
+    introductions = {collection.qualified(k): text for k, text in about.introductions.items()}
     return {
-        "short": collection.metadata.short,
-        "outcomes": collection.metadata.outcomes,
-        "introduction": _introduction(collection, system.name),
-        "terms": collection.metadata.terms,
+        "short": about.short,
+        "outcomes": about.outcomes,
+        "introduction": introductions.get(system.name, ""),  # for readers who know nothing of it
+        "terms": about.terms,
         "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
         "columns": _headings(point, [_epoch(name, point) for name in measures]),
         "metrics": [
@@ -113,12 +115,6 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
         "coloured": system.coloured_signals,
         "opens_with": system.opens_with,
     }
-
-
-def _introduction(collection: Collection, system: str) -> str:
-    """Return a collection's text on what a system learns, for readers who know nothing of it."""
-    texts = collection.metadata.introductions
-    return {collection.qualified(name): text for name, text in texts.items()}.get(system, "")
 
 
 def _headings(point: Point, measures: list[str]) -> dict[str, str]:

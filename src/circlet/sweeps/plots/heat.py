@@ -101,13 +101,6 @@ def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
     return bool(lines)
 
 
-def _shades(outcome: Outcome, rows: pd.DataFrame, dense: bool) -> Normalize:
-    """Return the colours of estimates, and of the ends of intervals if these are drawn."""
-    has_ends = dense and outcome.kind != "time"  # ends of times may be 0 on a log scale
-    drawn = rows[["estimate", *_ENDS]] if has_ends else rows["estimate"]
-    return panels.shades(outcome, drawn.to_numpy(float))
-
-
 def _band(
     figure: Figure, grid: np.ndarray, sweep: Sweep, outcome: Outcome, rows: pd.DataFrame,
     column: str, dense: bool,
@@ -116,7 +109,9 @@ def _band(
     x, y = sweep.at("x"), sweep.at("y")
     placed = rows.assign(_x=rows[x.name] if x else 0, _y=rows[y.name] if y else 0)
     size = {"index": range(len(y.values) if y else 1), "columns": range(len(x.values) if x else 1)}
-    norm, threshold = _shades(outcome, placed, dense), outcome.threshold
+    has_ends = dense and outcome.kind != "time"  # ends of times may be 0 on a log scale
+    drawn = placed[["estimate", *_ENDS] if has_ends else "estimate"]
+    norm, threshold = panels.shades(outcome, drawn.to_numpy(float)), outcome.threshold
     if threshold is None and outcome.kind == "share":
         threshold = 0.5
     heading = panels.wrapped(_heading(outcome, placed, column), figure.get_figwidth() - 1)
