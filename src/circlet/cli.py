@@ -52,10 +52,7 @@ def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_study_commands(subparsers)
     _add_target_commands(subparsers)
-    _add_bench(subparsers)
-    _add_compare(subparsers)
-    _add_publish(subparsers)
-    _add_authoring_commands(subparsers)
+    _add_commands_without_config(subparsers)
     for name, module in modules.items():
         command = _load_command(module)
 
@@ -137,6 +134,23 @@ def _add_study_commands(subparsers) -> None:
         default="auto",
         help="auto: a GPU if there is one",
     )
+    text = (
+        "measure training speed on this machine in half a minute: each system at its defaults, and "
+        "the time that the study of --configfile would take; see docs/speed.md"
+    )
+    parser = _add(subparsers, "bench", text, commands.bench)
+    parser.add_argument("--json", action="store_true", help="print all measurements as JSON")
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "cuda"],
+        default="cpu",
+        help="device for training; default: %(default)s",
+    )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="instead, compare with JAX on one core, without logs, in three minutes",
+    )
 
 
 def _add_target_commands(subparsers) -> None:
@@ -158,27 +172,7 @@ def _add_target_commands(subparsers) -> None:
             parser.add_argument("name")
 
 
-def _add_bench(subparsers) -> None:
-    text = (
-        "measure training speed on this machine in half a minute: each system at its defaults, and "
-        "the time that the study of --configfile would take; see docs/speed.md"
-    )
-    parser = _add(subparsers, "bench", text, commands.bench)
-    parser.add_argument("--json", action="store_true", help="print all measurements as JSON")
-    parser.add_argument(
-        "--device",
-        choices=["cpu", "cuda"],
-        default="cpu",
-        help="device for training; default: %(default)s",
-    )
-    parser.add_argument(
-        "--peers",
-        action="store_true",
-        help="instead, compare with JAX on one core, without logs, in three minutes",
-    )
-
-
-def _add_compare(subparsers) -> None:
+def _add_commands_without_config(subparsers) -> None:
     text = (
         "compare config, code, outcomes (paired by seed) and verdicts of two studies, or all values"
     )
@@ -210,9 +204,6 @@ def _add_compare(subparsers) -> None:
         metavar="NAME",
         help="with --values: columns to ignore",
     )
-
-
-def _add_publish(subparsers) -> None:
     text = (
         "write a study as a data set for the Hugging Face Hub or Zenodo: tables, a card, and "
         "Croissant metadata"
@@ -231,10 +222,6 @@ def _add_publish(subparsers) -> None:
     parser.add_argument("--date", metavar="YYYY-MM-DD", help=text)
     text = "folders of your own collections, if the study uses any"
     parser.add_argument("--collections", nargs="+", default=[], metavar="FOLDER", help=text)
-
-
-def _add_authoring_commands(subparsers) -> None:
-    """Add commands for authors of collections, which need no config."""
     text = "create a collection, or add a working system, table or figure to one"
     new = subparsers.add_parser("new", help=text, description=text)
     kinds = new.add_subparsers(dest="kind", required=True, metavar="KIND")
