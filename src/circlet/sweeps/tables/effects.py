@@ -23,7 +23,6 @@ from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, estimate
 from circlet.study.plan import Study
-from circlet.study.points import Point
 from circlet.study.swept import Swept, swept
 from circlet.sweeps.tables import outcome_summary
 from circlet.systems.spec import Outcome
@@ -103,18 +102,6 @@ def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator
         yield {"per": f"{parameter.texts[0]} to {text}"} | _effect(outcome, x, runs[compared])
 
 
-def _placed(points: list[Point], runs: pd.DataFrame, sampled: bool) -> pd.DataFrame:
-    """Return the runs of an experiment with the indices of swept values, and their units.
-
-    Units are seeds, or points if these are drawn at random.
-    """
-    where = runs["run_id"].str.split("/").str[1]
-    placed = runs.copy()
-    for parameter in swept(points):
-        placed[parameter.name] = where.map(parameter.places(points))
-    return placed.assign(unit=where if sampled else runs["seed"])
-
-
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per experiment, outcome and swept parameter."""
     outcomes = parquet.read_table(study, "outcomes")
@@ -123,7 +110,11 @@ def table(study: Study) -> Iterator[dict]:
         parameters = swept(points)
         # A parameter drawn at random has no value twice, and is independent of all others.
         grid = [p.name for p in parameters if not sampled or p.name in settings.sweep]
-        placed = _placed(points, outcomes[outcomes["experiment"] == experiment], sampled)
+        runs = outcomes[outcomes["experiment"] == experiment]
+        where = runs["run_id"].str.split("/").str[1]
+        places = {p.name: where.map(p.places(points)) for p in parameters}
+        # Units are seeds, or points if these are drawn at random.
+        placed = runs.assign(**places | {"unit": where if sampled else runs["seed"]})
         for outcome in study.outcomes(settings.system):
             runs = placed[placed["outcome"] == outcome.name]
             for parameter in parameters:
