@@ -200,21 +200,6 @@ class _Tables:
         return parquet.read_table(study, name) if is_there else pd.DataFrame(columns=columns)
 
 
-def _scores(tables: _Tables) -> dict[str, Any]:
-    """Return what the page says about all claims together."""
-    return {
-        "tally_words": claims_file.TALLIES,
-        "verdicts": claims.counts(tables.tests),
-        "n_claims": len(tables.card),
-        "tallies": {
-            words: n
-            for tally, words in claims_file.TALLIES.items()
-            if (n := int((tables.card["tally"] == tally).sum())) and tally != claims_file.TEST
-        },
-        "by_chance": claims.by_chance(tables.tests),
-    }
-
-
 def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
     """Return the contents of the page: a section per collection, and plots of the study itself."""
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
@@ -278,7 +263,15 @@ def make(target: Target, frozen: bool = False) -> None:
         cited=_cited,
         time=_time,
         frozen=frozen,
-        **_scores(tables),
+        tally_words=claims_file.TALLIES,
+        verdicts=claims.counts(tables.tests),
+        n_claims=len(tables.card),
+        tallies={
+            words: n
+            for tally, words in claims_file.TALLIES.items()
+            if (n := int((tables.card["tally"] == tally).sum())) and tally != claims_file.TEST
+        },
+        by_chance=claims.by_chance(tables.tests),
         **_shown(study, tables),
         **_made_from(study, tables, frozen),
     )
