@@ -1,7 +1,8 @@
 """Pages of the site that are not in docs/: the README, reports of the frozen studies, the tour.
 
 The reports are made from the tables in docs/studies. The explorer needs logs, so the site
-has that of config/tour.yaml, which `make site` runs.
+has that of config/tour.yaml, which `make site` runs. Links that lead out of docs/ become links to
+the API, or plain text.
 """
 
 import os
@@ -20,6 +21,7 @@ from circlet.study.planning import plan_file
 
 DOCS = Path(__file__).parent
 TOUR = DOCS.parent / "results/tour"
+_OUT = re.compile(r"(?<!!)\[([^\]]+)\]\((\.\./[^)#]+)(#[^)]*)?\)")
 _made = tempfile.TemporaryDirectory()
 
 
@@ -44,6 +46,38 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     start = re.sub(r"\]\((docs/)?", lambda link: "](" if link[1] else "](../", readme)
     files.append(File.generated(config, "index.md", content=start))
+
+
+def _modules() -> dict[str, str]:
+    """Return the API page of each module that has one."""
+    return {
+        module: f"api/{page.name}"
+        for page in sorted((DOCS / "api").glob("*.md"))
+        for module in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Return a page with its outward links replaced; mkdocs calls this for each page."""
+    if page.file.src_uri.startswith("api/"):
+        return markdown
+    modules = _modules()
+
+    def replaced(link: re.Match[str]) -> str:
+        text, target, _ = link.groups()
+        module = target.removeprefix("../src/").removesuffix(".py").replace("/", ".")
+        if module in modules:
+            return f"[{text}]({modules[module]}#{module})"
+        return text if "`" in text else f"`{text}`" if "." in text else text
+
+    return _OUT.sub(replaced, markdown)
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Return a notebook's page with links to pages of the site; mkdocs-jupyter keeps the `.md`."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+    return re.sub(r'href="([\w/]+)\.md(#[^"]*)?"', r'href="\1.html\2"', html)
 
 
 if __name__ == "__main__":

@@ -38,13 +38,7 @@ MOST_RUNS = 6  # most runs that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"
 MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
-RANGES = {
-    "AUC": (0, 1),
-    "accuracy": (0, 1),
-    "share": (0, 1),
-    SHARE: (0, 1),
-    "%": (0, 100),
-}  # by unit
+RANGES = dict.fromkeys(("AUC", "accuracy", "share", SHARE), (0, 1)) | {"%": (0, 100)}  # by unit
 MIN_OPENING = 10  # least number of words of a caption that are visible
 SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
