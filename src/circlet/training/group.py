@@ -29,16 +29,12 @@ class Group:
         self.seconds = 0.0  # of computing time
         self.startable: Any = True  # whether the start of each run with a parent is finite
         self.changes = Changes(point)
+        self.weights: dict[str, Any]  # the arrays that are trained or moved, by name
         self.trained: list[np.ndarray]  # arrays, of a single run in NumPy
         self.norms: Any = None  # at which the weights of each run are kept, (runs,)
 
     def finite(self) -> np.ndarray:
         """Return whether all values of a run are finite, (runs,)."""
-        raise NotImplementedError
-
-    @property
-    def weights(self) -> dict[str, Any]:
-        """The arrays that are trained or moved, by name."""
         raise NotImplementedError
 
     def metrics(self) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class NativeRun(Group):
             rates,
             point.settings.dtype,
         )
+        self.weights = self.run.arrays
         self.startable = point.parent is None or bool(self.finite()[0])
         self.batches = Batches(parameters, streams)
         self.trained = [v for name, v in self.run.arrays.items() if rates.get(name, 1)]
@@ -129,11 +130,6 @@ class NativeRun(Group):
         with np.errstate(all="ignore"):  # a run that diverges has rows, too
             self.record()
         self.seconds += time.process_time() - started
-
-    @property
-    def weights(self) -> Arrays:
-        """The arrays of the run by name."""
-        return self.run.arrays
 
     def metrics(self) -> dict[str, float]:
         """Return the metrics of the run by name."""

@@ -254,7 +254,7 @@ class RunGroup(Group):
     ):
         cuda = device.type == "cuda"
         super().__init__(point, seeds, torch.cuda.get_device_name(device) if cuda else device.type)
-        self.stack, self.optimizer = stack, optimiser
+        self.stack, self.weights, self.optimizer = stack, stack.arrays, optimiser
         self.equations, self.data = equations, data  # data only while it trains
         # Values recorded on a GPU and not yet fetched: fetching each at once would make the CPU
         # wait at every logged step.
@@ -266,11 +266,6 @@ class RunGroup(Group):
     def finite(self) -> np.ndarray:
         """Return whether all values of a run are finite, (runs,)."""
         return self.stack.finite().cpu().numpy()
-
-    @property
-    def weights(self) -> dict[str, Tensor]:
-        """The arrays of all runs by name."""
-        return self.stack.arrays
 
     def metrics(self) -> dict[str, Tensor]:
         """Return the metrics of all runs by name; checks them the first time."""
