@@ -116,23 +116,13 @@ class Group:
             "done": self.done,
             "seconds": self.seconds,
             "norms": self.norms,
-            **self.arrays(),
             "recorded": self.recorder.kept,
         }
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the ``values`` of runs and the state of their ``optimizer``, for checkpoints."""
-        raise NotImplementedError
-
-    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
-        """Take over arrays; those of the optimiser may be missing at the end of a run."""
-        raise NotImplementedError
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume from a state of the same runs."""
         self.done, self.seconds = state["done"], state["seconds"]
         self.recorder.kept, self.norms = state["recorded"], state["norms"]
-        self.set_arrays(state, self.done == self.point.steps)
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logs of its runs by kind."""

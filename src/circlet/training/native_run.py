@@ -150,15 +150,16 @@ class NativeRun(Group):
         if not self.point.settings.keep_state:
             self.run.means = self.run.squares = self.run.values[:0]
 
-    def arrays(self) -> dict[str, Any]:
-        """Return copies of its values and moments."""
+    def state(self) -> dict[str, Any]:
+        """Return the state with copies of its values and moments."""
         moments = {"means": self.run.means.copy(), "squares": self.run.squares.copy()}
-        return {"values": self.run.values.copy(), "optimizer": moments}
+        return super().state() | {"values": self.run.values.copy(), "optimizer": moments}
 
-    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
-        """Take over arrays; a finished run needs no moments, unless it may continue."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume; a finished run needs no moments, unless it may continue."""
+        super().restore(state)
         pairs, moments = [(state["values"], self.run.values)], state["optimizer"]
-        if not is_done or len(moments["means"]):
+        if self.done != self.point.steps or len(moments["means"]):
             pairs += [(moments["means"], self.run.means), (moments["squares"], self.run.squares)]
         for saved, into in pairs:
             into[:] = saved

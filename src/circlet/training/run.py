@@ -320,16 +320,17 @@ class RunGroup(Group):
             self.recorder.keep(kind, step, on_cpu(arrays))
         self.waiting, self.held = [], 0
 
-    def arrays(self) -> dict[str, Any]:
-        """Return its tensors on the CPU, after it has fetched all recorded values."""
+    def state(self) -> dict[str, Any]:
+        """Return the state with its tensors on the CPU, after it has fetched recorded values."""
         self.fetch()
-        return {
+        return super().state() | {
             "values": on_cpu(self.stack.tensors),
             "optimizer": on_cpu(self.optimizer.state) if self.optimizer else {},
         }
 
-    def set_arrays(self, state: dict[str, Any], is_done: bool) -> None:
-        """Take over arrays; finished runs need no optimiser state, unless they may continue."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Resume; finished runs need no optimiser state, unless they may continue."""
+        super().restore(state)
         copy_exactly(state["values"], self.stack.tensors)
-        if self.optimizer and (not is_done or state["optimizer"]):
+        if self.optimizer and (self.done != self.point.steps or state["optimizer"]):
             copy_exactly(state["optimizer"], self.optimizer.state)
