@@ -41,6 +41,8 @@ class Adam:
         # On the device of the values, so that a step does not involve the CPU (see cuda_graphs.py).
         device = next(iter(values.values())).device
         self.steps = torch.zeros((), dtype=torch.float32, device=device)
+        # The tensors, other than the values, that change from step to step, in place.
+        self.state = {"steps": self.steps, "means": self.means, "squares": self.squares}
 
     def step(self, gradients: Values) -> None:
         """Update the values in place, given their gradients of the same shapes."""
@@ -81,11 +83,6 @@ class Adam:
         size, root = (learning_rate / first).to(x.dtype), second.sqrt().to(x.dtype)
         x.sub_(size * mean / (square.sqrt() / root + EPS))
 
-    @property
-    def state(self) -> dict[str, Any]:
-        """The tensors, other than the values, that change from step to step."""
-        return {"steps": self.steps, "means": self.means, "squares": self.squares}
-
 
 class SGD:
     """Gradient descent with momentum, as ``torch.optim.SGD`` has it; weight decay is coupled."""
@@ -98,6 +95,7 @@ class SGD:
         self.momentum = momentum
         moving = self.values if momentum else {}
         self.velocities = {key: torch.zeros_like(tensor) for key, tensor in moving.items()}
+        self.state = {"velocities": self.velocities}  # as in Adam
 
     def step(self, gradients: Values) -> None:
         """Update the values in place, given their gradients of the same shapes."""
@@ -108,11 +106,6 @@ class SGD:
             if self.momentum:
                 change = self.velocities[key].mul_(self.momentum).add_(change)
             tensor.add_(change, alpha=-rate * self.learning_rate)
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """The tensors, other than the values, that change from step to step."""
-        return {"velocities": self.velocities}
 
 
 def optimizer(parameters: dict[str, Any], values: Values) -> Adam | SGD:
