@@ -17,16 +17,9 @@ from circlet.errors import CircletError
 
 # Which arguments of an operation are factors.
 _FACTORS = {
-    "mm": slice(2),
-    "bmm": slice(2),
-    "mv": slice(2),
-    "dot": slice(2),
-    "_linear_pointwise": slice(2),
-    "convolution": slice(2),
+    **dict.fromkeys(("mm", "bmm", "mv", "dot", "_linear_pointwise", "convolution"), slice(2)),
+    **dict.fromkeys(("addmm", "addmv", "baddbmm"), slice(1, 3)),
     "convolution_backward": slice(3),
-    "addmm": slice(1, 3),
-    "addmv": slice(1, 3),
-    "baddbmm": slice(1, 3),
 }
 
 
