@@ -4,7 +4,6 @@ PyTorch broadcasts where shapes differ: a gradient without the axis of the runs 
 all runs on the gradient of one.
 """
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from circlet.errors import CircletError
 
+_FLOATS: Any = Float[Any, "..."]
 Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 
@@ -25,15 +25,10 @@ def check(what: str, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, 
     for name in [*shapes, *(arrays.keys() - shapes.keys())]:
         array: Any = arrays.get(name)
         shape = shapes.get(name)
-        if shape is None or not isinstance(array, _floats(shape)):
+        if shape is None or not isinstance(array, _FLOATS) or tuple(array.shape) != tuple(shape):
             it = f"{array.dtype} {tuple(array.shape)}" if hasattr(array, "shape") else repr(array)
             expected = "no such array" if shape is None else f"floats {tuple(shape)}"
             raise CircletError(f"{what} {name}: found {it}, expected {expected}")
-
-
-@functools.cache
-def _floats(shape: tuple[int, ...]) -> Any:
-    return Float[Any, " ".join(map(str, shape))]
 
 
 def checked(system: str, gradients: Gradients) -> Gradients:
