@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from circlet.systems import trees
+
 
 class Stack:
     """Arrays of all runs: one tensor per learning rate and weight decay, and views by name.
@@ -54,15 +56,9 @@ class Stack:
 
 def on_cpu(value: Any) -> Any:
     """Return a copy of a tensor, or of all tensors in a dictionary, as arrays."""
-    if isinstance(value, dict):
-        return {k: on_cpu(v) for k, v in value.items()}
-    return np.array(value.detach().cpu().numpy())
+    return trees.mapped(lambda tensor: np.array(tensor.detach().cpu().numpy()), value)
 
 
 def copy_exactly(saved: Any, into: Any) -> None:
     """Copy an array, or all arrays in a dictionary, into tensors on any device."""
-    if isinstance(into, dict):
-        for name, tensor in into.items():
-            copy_exactly(saved[name], tensor)
-    else:
-        into.copy_(torch.from_numpy(saved.copy()))
+    trees.mapped(lambda tensor, array: tensor.copy_(torch.from_numpy(array.copy())), into, saved)
