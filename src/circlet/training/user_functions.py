@@ -38,6 +38,7 @@ _REFUSED = {
     "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True, "
     "and modules no full backward hooks",
 }
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # no public attribute has them
 _RANDOM = "draws random numbers: draw them in data(), from its seeds; there is no dropout"
 _CHANGES = (
     "changes a buffer, as nn.BatchNorm and spectral_norm do, which no run may: use LayerNorm, say"
@@ -67,7 +68,7 @@ class UserFunctions:
             if is_lazy(values):
                 raise self._error(f"network(): {name} has no shape yet: call the network once with "
                                   "an example before you return it")  # fmt: skip
-            if has_hooks(values):
+            if any(getattr(values, kind, None) for kind in _HOOKS):
                 raise self._error(f"network(): {name} has a hook on its gradient, which torch.func "
                                   "does not call: change the weight in forward()")  # fmt: skip
             if not values.isfinite().all():
@@ -192,12 +193,6 @@ class UserFunctions:
 
     def _error(self, text: str) -> CircletError:
         return CircletError(f"{path_of(self.system.equations)}: {text}")
-
-
-def has_hooks(values: Tensor) -> bool:
-    """Return whether hooks change the gradient of a tensor, if this PyTorch shows them."""
-    kinds = ("_backward_hooks", "_post_accumulate_grad_hooks")  # no public attribute has them
-    return any(getattr(values, kind, None) for kind in kinds)
 
 
 def _global_streams() -> dict[str, Any]:
