@@ -103,7 +103,7 @@ def _run_block(
     of_any_length = {k: v for k, v in point.spec.items() if k not in ("steps", "log")}
     end_made_by = _fingerprint(made_by | {"spec": of_any_length}, parents)
     end = Checkpoint(block.state, end_made_by, (), folder)
-    keeps, began = point.settings.keep_state, list[dict[str, Any]]()
+    keeps = point.settings.keep_state
 
     def after(done: int, steps: int, groups: list[Group]) -> None:
         if progress:
@@ -117,8 +117,8 @@ def _run_block(
 
     try:
         train = _trainer(block, device, parents)
-        checkpoints = [checkpoint, *([end] if keeps else [])]
-        tables = _resumed(checkpoints, began, point, functools.partial(train, after, ended))
+        began = _saved([checkpoint, *([end] if keeps else [])], point)
+        tables = train(after, ended, saved=began)
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
@@ -162,28 +162,22 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     return functools.partial(run.run, point, seeds, where, parents, trained=trained)
 
 
-def _resumed(
-    checkpoints: Sequence[Checkpoint], began: list[dict[str, Any]], point: Point, train: Train
-) -> dict[str, pa.Table]:
-    """Train from a saved checkpoint, or from step 0, and return the logs.
+def _saved(checkpoints: Sequence[Checkpoint], point: Point) -> list[dict[str, Any]]:
+    """Return the states at which training begins: those of a checkpoint; none at step 0.
 
-    The first checkpoint in ``checkpoints`` is of the same runs; others may be of runs that logged
-    more.
-    ``began`` is filled with the states at which training begins.
+    The first checkpoint is of the same runs; others may be of runs that logged more.
     """
     for checkpoint in checkpoints:
-        began[:] = checkpoint.load()
-        if not began:
-            continue
+        states = checkpoint.load()
         try:
             if checkpoint is not checkpoints[0]:
-                began[:] = [as_logged(point, state) for state in began]
+                states = [as_logged(point, state) for state in states]
         except LookupError as error:
             checkpoint.refuse(error)
         else:
-            return train(saved=began)
-    began.clear()
-    return train()
+            if states:
+                return states
+    return []
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
