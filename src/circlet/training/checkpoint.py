@@ -49,28 +49,24 @@ class Checkpoint:
             self._with_remote(lambda folder: folder.fetch_if_there(self.path.name, self.path))
         try:
             with self.path.open("rb") as file:
-                digest, found = file.read(SIZE), hashlib.file_digest(file, "sha256").digest()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
-            return []
-        # A flipped bit would be read as a valid number.
-        if found != digest:
-            log.info("%s: is damaged and left unused", self.path)
-            return []
-        try:
-            with self.path.open("rb") as file:
+                digest = file.read(SIZE)
+                # A flipped bit would be read as a valid number.
+                if hashlib.file_digest(file, "sha256").digest() != digest:
+                    log.info("%s: is damaged and left unused", self.path)
+                    return []
                 file.seek(SIZE)
                 saved = pickle.load(file)
-            if saved["made_by"] != self.made_by:
-                log.info("%s: was made by other settings, code or versions; left unused", self.path)
-                return []
-            self.interruptions = saved["interruptions"] + 1
-            return saved["groups"]
+            if saved["made_by"] == self.made_by:
+                self.interruptions = saved["interruptions"] + 1
+                return saved["groups"]
+            log.info("%s: was made by other settings, code or versions; left unused", self.path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
         except Exception as error:  # a checkpoint of another release
             self.refuse(error)
-            return []
+        return []
 
     def refuse(self, error: BaseException) -> None:
         """Report that the checkpoint is ignored because its content does not fit.
