@@ -87,24 +87,21 @@ def _count(user_collection: Collection) -> str:
 
 def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
     """Yield the results of one part, up to its first error, then each distinct warning."""
+    results = []
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        results = [*_found(about, tried)]
+        try:
+            for text in tried:
+                results.append(Finding(about, text))
+        except CircletError as error:
+            results.append(Finding(about, str(error), "error"))
+        except Exception as error:  # any exception in an author's code is a finding
+            place = registry.place_in_own(error)
+            line = " ".join(f"{type(error).__name__}: {error}".split())
+            results.append(Finding(about, f"{place}: {line}" if place else line, "error"))
     yield from results
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
         yield Finding(about, text, "note")
-
-
-def _found(about: str, tried: Iterator[str]) -> Iterator[Finding]:
-    try:
-        for text in tried:
-            yield Finding(about, text)
-    except CircletError as error:
-        yield Finding(about, str(error), "error")
-    except Exception as error:  # any exception in an author's code is a finding
-        place = registry.place_in_own(error)
-        line = " ".join(f"{type(error).__name__}: {error}".split())
-        yield Finding(about, f"{place}: {line}" if place else line, "error")
 
 
 # The study that the checks run.
