@@ -34,10 +34,7 @@ def state(block: Block) -> str:
 
 
 def damage(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
-    """Read all finished logs and existing tables; yields a message for each file with an error.
-
-    ``block_states`` are the states of the study's blocks.
-    """
+    """Read all finished logs and existing tables; yields a message for each file with an error."""
     files = [path for block, what in block_states if what == "done" for path in block.logs]
     files += [path for table in targets.tables(study) for path in table.outputs if path.exists()]
     keys = {table.outputs[0]: table.key for table in targets.tables(study)}
@@ -65,8 +62,7 @@ def edited_systems(study: Study, block_states: list[tuple[Block, str]]) -> Itera
     """Yield a message for each system whose code has changed, but not its version.
 
     If a system has golden values, they record the code that they were checked with; otherwise its
-    finished runs record the code that made them. ``block_states`` are the states of the study's
-    blocks.
+    finished runs record the code that made them.
     """
     for name in study.systems:
         system = study.known[name]
@@ -93,10 +89,7 @@ def states(study: Study) -> list[tuple[Block, str]]:
 
 
 def failures(study: Study, block_states: list[tuple[Block, str]]) -> Iterator[str]:
-    """Yield a message for each failed block, table and figure, once no job runs any more.
-
-    ``block_states`` are the states of the study's blocks.
-    """
+    """Yield a message for each failed block, table and figure, once no job runs any more."""
     for block, what in block_states:
         if what == "failed" or (what == "started" and not was_interrupted(block)):
             yield _failure("/".join(block.key), block.job_log)
