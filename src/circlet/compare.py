@@ -5,7 +5,7 @@ The comparison reads Parquet files and no config, so studies and versions may di
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -29,18 +29,13 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
     if not 0 <= rtol < np.inf:
         raise ConfigError(f"--rtol: must be a finite number of at least 0, not {rtol:g}")
     in_a, in_b, left_out = _files(a), _files(b), [*IGNORED, *ignore]
-    lines = {path: _compare_files(a / path, b / path, rtol, left_out) for path in in_a & in_b}
+    lines = {path: tables(a / path, b / path, rtol, left_out) for path in in_a & in_b}
     differ, single = sum(map(bool, lines.values())), len(in_a ^ in_b)
     lines |= _only("A", in_a, in_b) | _only("B", in_b, in_a)
     report = [f"{path}: {difference}" for path, difference in sorted(lines.items()) if difference]
     report.append(f"compared {len(in_a & in_b)} files: {differ} differ, {single} only in A or B")
     report.append(f"tolerance: --rtol {rtol:g}; columns left out: {', '.join(left_out)}")
     return "\n".join(report), not any(lines.values())
-
-
-def tables(a: Path, b: Path, rtol: float) -> str:
-    """Return how two tables differ, in a sentence; empty if they do not."""
-    return _compare_files(a, b, rtol, list(IGNORED))
 
 
 def _files(folder: Path) -> set[Path]:
@@ -67,8 +62,8 @@ def _only(side: str, files: set[Path], other: set[Path]) -> dict[Path, str]:
     return {path: f"only in {side} (files: {number})" for path, number in counts.items()}
 
 
-def _compare_files(a: Path, b: Path, rtol: float, left_out: list[str]) -> str:
-    """Say how two files differ: in columns, in number of rows or, if that agrees, in values."""
+def tables(a: Path, b: Path, rtol: float, left_out: Collection[str] = IGNORED) -> str:
+    """Say how two files differ: in columns, rows or, if their numbers agree, values; else empty."""
     try:
         table_a, table_b = _read(a, left_out), _read(b, left_out)
     except LogError as error:
@@ -84,7 +79,7 @@ def _compare_files(a: Path, b: Path, rtol: float, left_out: list[str]) -> str:
     return "; ".join(differences)
 
 
-def _read(path: Path, left_out: list[str]) -> pa.Table:
+def _read(path: Path, left_out: Collection[str]) -> pa.Table:
     with reading(path), pq.ParquetFile(path) as file:
         table = file.read()
         table.validate(full=True)
