@@ -274,12 +274,11 @@ def test_losses_of_certain_networks_do_not_cancel():
 
 
 @built
-@pytest.mark.parametrize("kind", native.KINDS.values())
+@pytest.mark.parametrize("kind", native.KINDS)
 def test_all_instructions_of_this_processor_give_the_same_numbers(monkeypatch, kind):
     """They agree up to rounding, for each library that was built and can run on this machine."""
     path = native.path_of(kind)
-    bytes_of = {name: size for size, name in native.KINDS.items()}
-    if path is None or bytes_of[kind] > native.library().widest():
+    if path is None or native.KINDS[kind] > native.library().widest():
         pytest.skip(f"no {kind} here")
 
     def numbers():

@@ -63,8 +63,7 @@ print("done")
 @pytest.mark.skipif(not GXX, reason="there is no g++")
 @pytest.mark.parametrize("kind", OF_KIND)
 def test_kernels_touch_no_memory_of_others(tmp_path, kind):
-    bytes_of = {name: size for size, name in native.KINDS.items()}
-    if bytes_of[kind] > native.library().widest():
+    if native.KINDS[kind] > native.library().widest():
         pytest.skip(f"this processor has no {kind}")
     source, library = KERNELS / f"{kind}.cpp", tmp_path / "kernels.so"
     subprocess.run([GXX, *FLAGS, *OF_KIND[kind], source, "-o", library], check=True)

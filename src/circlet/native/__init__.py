@@ -20,7 +20,7 @@ import numpy as np
 from circlet.errors import CircletError
 
 SOURCES = Path(__file__).with_name("kernels")
-KINDS = {64: "avx512", 32: "avx2", 16: "plain"}  # by bytes of a vector
+KINDS = {"avx512": 64, "avx2": 32, "plain": 16}  # bytes of a vector
 RELU, SILU = 1, 2
 
 WHOLE, REAL, FLAG, ADDRESS = ctypes.c_int64, ctypes.c_double, ctypes.c_int32, ctypes.c_void_p
@@ -104,18 +104,17 @@ class Epochs(Settings):
 @functools.cache
 def library() -> Any:
     """Return the library for this processor; None if it was not built."""
-    paths = {kind: path_of(kind) for kind in KINDS.values()}
+    paths = {kind: path_of(kind) for kind in KINDS}
     built = {kind: ctypes.CDLL(str(path)) for kind, path in paths.items() if path}
     if "plain" not in built:
         return None
-    most = {kind: n for n, kind in KINDS.items()}
-    limit = os.environ.get("CIRCLET_INSTRUCTIONS") or next(iter(most))
-    if limit not in most:
+    limit = os.environ.get("CIRCLET_INSTRUCTIONS") or next(iter(KINDS))
+    if limit not in KINDS:
         raise CircletError(
-            f"CIRCLET_INSTRUCTIONS is {limit!r}, and must be one of {', '.join(most)}"
+            f"CIRCLET_INSTRUCTIONS is {limit!r}, and must be one of {', '.join(KINDS)}"
         )
-    widest = min(built["plain"].widest(), most[limit])
-    chosen = next(built[kind] for n, kind in KINDS.items() if n <= widest and kind in built)
+    widest = min(built["plain"].widest(), KINDS[limit])
+    chosen = next(built[kind] for kind, n in KINDS.items() if n <= widest and kind in built)
     pointers = {
         "gradient": [ADDRESS, ADDRESS, WHOLE, ADDRESS, ADDRESS],
         "metrics": [ADDRESS, ADDRESS, ADDRESS],
