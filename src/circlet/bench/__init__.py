@@ -36,7 +36,8 @@ def compare(device: torch.device) -> dict[str, Any]:
         raise CircletError("bench --peers compares on one core of a CPU: leave out --device")
     if importlib.util.find_spec("jax") is None:
         raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]'")
-    _settle()
+    job.settle()
+    settle_torch()
     about, rows = machine(device), []
     for row in load("circlet.bench.peers").measure(training.systems(), REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
@@ -51,19 +52,14 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
     Returns ``machine``; ``training``, a row per system; ``study``, the time that the training of
     the study takes at these rates.
     """
-    _settle()
+    job.settle()
+    settle_torch()
     rows = []
     for row in training.measure(device, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     about = machine(device)
     return {"machine": about, "training": rows, "study": projected(study, rows, about["cores"])}
-
-
-def _settle() -> None:
-    """Apply the settings of a job."""
-    job.settle()
-    settle_torch()
 
 
 def machine(device: torch.device) -> dict[str, Any]:
