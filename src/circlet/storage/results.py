@@ -111,11 +111,12 @@ class Results:
             if kind in self.tables:
                 raise LogError(f"{self.place}: {kind!r} is a table: write table({kind!r})")
             raise LogError(f"{self.place}: {unknown('log', kind, available)}")
-        for name in () if experiment is None else _listed(experiment):
+        experiments = None if experiment is None else _listed(experiment)
+        for name in experiments or ():
             if name not in (available := self.experiments):
                 raise LogError(f"{self.place}: {unknown('experiment', name, available)}")
         conditions = {name: _listed(value) for name, value in parameters.items()}
-        files = self._files(kind, None if experiment is None else _listed(experiment))
+        files = self._files(kind, experiments)
         columns = {name for _, keys in files for name in keys}
         if unknown_parameters := sorted(conditions.keys() - columns):
             if (plural := f"{unknown_parameters[0]}s") in ("steps", "seeds"):
@@ -128,8 +129,9 @@ class Results:
         ]
         if not chosen:
             values_there = "".join(f"; {name} is {_values(files, name)}" for name in conditions)
-            asked = _said(experiment, parameters)
-            raise LogError(f"{self.place}: no log {kind!r} is of {asked}{values_there}")
+            asked = ({"experiment": experiment} if experiment is not None else {}) | parameters
+            said = ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
+            raise LogError(f"{self.place}: no log {kind!r} is of {said}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         every = dict.fromkeys(name for _, keys in chosen for name in keys)
@@ -255,11 +257,6 @@ def _whole(name: str, values: Any) -> list[int]:
     except TypeError:
         raise LogError(f"{name}s: must be whole numbers, not {values!r}") from None
     return [value for value in numbers if abs(value) < 2**31]
-
-
-def _said(experiment: Any, parameters: dict[str, Any]) -> str:
-    asked = ({"experiment": experiment} if experiment is not None else {}) | parameters
-    return ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
 
 
 def _values(files: Iterable[_File], name: str) -> str:
