@@ -78,9 +78,11 @@ class Both:
     def batch(self, step):
         return getattr(self.equations, "batch", lambda data, _: data)(self.data, step)
 
-    def gradient(self, step):
+    def gradient(self, step=0):
+        """Return the gradient in PyTorch of the batch of a step; of the whole train set in 0."""
         found = self.stack.zeros()
-        self.equations.gradients(self.stack.arrays, self.batch(step), found.arrays)
+        data = self.batch(step) if step else self.data
+        self.equations.gradients(self.stack.arrays, data, found.arrays)
         return found
 
     def train(self, steps):
@@ -99,12 +101,6 @@ class Both:
         for name, values in self.stack.arrays.items():
             copy.stack.arrays[name].copy_(values)
         return copy
-
-    def whole_gradient(self):
-        """Return the gradient on the train set in PyTorch."""
-        whole = self.stack.zeros()
-        self.equations.gradients(self.stack.arrays, self.data, whole.arrays)
-        return whole.arrays
 
     def assert_equal(self, found, expected, tolerance):
         """Compare arrays by name, relative to the largest number of all, because some cancel."""
@@ -147,7 +143,7 @@ def test_gradients_are_those_of_the_equations(system, dtype, tolerance):
             own |= {"d": own["d"] + 3}  # the norm of few numbers cancels: see the next test
         both = Both(system, own, dtype)
         exact = both.in_double()
-        both.assert_equal(both.run.gradient(), exact.whole_gradient(), tolerance)
+        both.assert_equal(both.run.gradient(), exact.gradient().arrays, tolerance)
         step = 3
         found = both.run.gradient(step, both.batches.of(step, step))
         both.assert_equal(found, exact.gradient(step).arrays, tolerance)
@@ -163,7 +159,7 @@ def test_where_float32_cancels_a_kernel_is_as_exact_as_pytorch(d):
     for seed in range(60):
         own = SYSTEMS["sparse_transformer"].defaults | {"d": d, "n_train": 40, "hidden": 5}
         both = Both("sparse_transformer", own, "float32", seed)
-        exact, by_torch = both.in_double().whole_gradient(), both.whole_gradient()
+        exact, by_torch = both.in_double().gradient().arrays, both.gradient().arrays
         by_kernel = both.run.gradient()
         errors.append([
             max(np.abs(found[name] - exact[name][0].numpy()).max() for name in exact)
