@@ -71,6 +71,23 @@ def network(tmp_path, request):
     return shutil.copytree(ROOT / "tests/networks", copied)
 
 
+@pytest.fixture
+def python():
+    """Return a function that starts a program in Python, which is killed at the end of the test."""
+    started = []
+
+    def start(*arguments):
+        command = [sys.executable, "-c", *arguments]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        started.append(subprocess.Popen(command, text=True, **pipes))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
 def refused(make):
     """Return the only line of the error with which a config is refused."""
     with pytest.raises(ConfigError) as caught:

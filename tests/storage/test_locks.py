@@ -74,23 +74,11 @@ job.run_block(block, "cpu", progress)
 
 
 @pytest.fixture
-def orphan(block):
-    """Start a process that runs the block to its middle, and to its end when it reads a line."""
-    started = []
-
-    def start():
-        process = subprocess.Popen(
-            [sys.executable, "-c", ORPHAN, block.study],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        started.append(process)
-        assert process.stdout.readline() == "begun\n"
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+def orphan(block, python):
+    """A process that has run the block to its middle, and goes on when it reads a line."""
+    process = python(ORPHAN, block.study)
+    assert process.stdout.readline() == "begun\n"
+    return process
 
 
 def second(block):
@@ -105,10 +93,9 @@ def second(block):
 
 def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan):
     """For example the job of a killed Snakemake, while the next Snakemake starts the same block."""
-    first = orphan()
     with second(block) as process:
-        first.stdin.write("\n")
-        first.stdin.flush()
+        orphan.stdin.write("\n")
+        orphan.stdin.flush()
         said = process.communicate(timeout=PATIENCE)[1]
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
     assert process.returncode == 0
@@ -118,9 +105,8 @@ def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan
 
 
 def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
-    first = orphan()
     with second(block) as process:
-        first.kill()
+        orphan.kill()
         said = process.communicate(timeout=PATIENCE)[1]
     assert "2 runs of 40 steps" in said
     assert not parquet.differing(block)
