@@ -26,14 +26,17 @@ def systems() -> list[str]:
     return sorted(declared_systems.Systems(registry.SHIPPED))
 
 
-def block(system: str, runs: int, log: dict[str, Any] | None = None) -> Block:
-    """Return a block with the default logs, with more steps than a benchmark takes."""
+def block(system: str, runs: int, logs: bool = True) -> Block:
+    """Return a block with more steps than a benchmark takes.
+
+    It has the default logs, or hardly any beyond the first steps, which are to warm up.
+    """
     settings = {
         "system": system,
         "steps": STEPS,
         "block": runs,
         "seeds": {"count": runs},
-        "log": log or {},
+        "log": {} if logs else {kind: {} for kind in block(system, runs).point.logs[1:]},
     }
     study = plan({"results": "results", "experiments": {"bench": settings}})
     return next(study.blocks)
@@ -76,14 +79,9 @@ def repeated(act: Callable[[], float]) -> Callable[[float], float]:
     return advance
 
 
-def quiet(system: str, runs: int) -> Block:
-    """Return the same block with hardly any logs beyond the first steps, which are to warm up."""
-    return block(system, runs, {kind: {} for kind in block(system, runs).point.logs[1:]})
-
-
 def kernel(system: str, logs: bool = True) -> Way:
     """Return a way to train runs one by one with a native kernel; each call continues."""
-    point = (block if logs else quiet)(system, RUNS["cpu"]).point
+    point = block(system, RUNS["cpu"], logs).point
     seeds = itertools.count()
     current = native_run.NativeRun(point, next(seeds), {})
 
@@ -104,7 +102,7 @@ def pytorch(system: str, runs: int, device: torch.device, logs: bool = True) -> 
 
     On a CPU only the first group of runs is trained, as the others are alike.
     """
-    point = (block if logs else quiet)(system, runs).point
+    point = block(system, runs, logs).point
     size = group_size(point, runs, device)
     steps = run_group(point, list(range(size)), device)
     next(steps)  # the initial arrays
