@@ -2,6 +2,7 @@ import contextlib
 import errno
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -51,10 +52,8 @@ def test_a_log_that_cannot_be_read_is_named(block, case):
 
 
 def test_a_file_that_may_not_be_read_is_not_called_damaged(block, monkeypatch):
-    def refuse(*_, **__):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(parquet.pq, "read_metadata", refuse)
+    error = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    monkeypatch.setattr(parquet.pq, "read_metadata", Mock(side_effect=error))
     with refused(block.log("runs"), "cannot be read: Permission denied") as caught:
         parquet.read_log(block, "runs")
     assert "delete" not in str(caught.value)
@@ -88,10 +87,8 @@ def test_an_error_while_writing_leaves_nothing(tmp_path):
 
 
 def test_disk_errors_anywhere_are_one_line(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
-
-    monkeypatch.setattr(parquet.Path, "write_bytes", refuse)
+    error = OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+    monkeypatch.setattr(parquet.Path, "write_bytes", Mock(side_effect=error))
     with refused(tmp_path / "t.parquet", "cannot be written: .*quota"):
         parquet.write(pa.table({"a": [1]}), tmp_path / "t.parquet", {})
     assert [p.name for p in tmp_path.iterdir()] == []

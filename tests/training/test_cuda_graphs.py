@@ -1,5 +1,7 @@
 """CUDA graphs, replaced by a recorder that needs no GPU."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
@@ -68,9 +70,7 @@ def test_replayed_steps_are_the_steps(monkeypatch, system, parameters, shapes):
 
 
 def test_what_cannot_be_recorded_runs_as_it_comes(monkeypatch, caplog):
-    def refuse(function):
-        raise RuntimeError("operation not permitted when stream is capturing")
-
+    refuse = Mock(side_effect=RuntimeError("operation not permitted when stream is capturing"))
     plain = trained(monkeypatch, "embedding_mlp", 10, as_it_is, p=7, d=4)
     fallen = trained(monkeypatch, "embedding_mlp", 10, graphed_by(refuse), p=7, d=4)
     np.testing.assert_array_equal(fallen, plain)
@@ -78,9 +78,7 @@ def test_what_cannot_be_recorded_runs_as_it_comes(monkeypatch, caplog):
 
 
 def test_a_full_gpu_is_not_taken_for_a_step_that_cannot_be_recorded(monkeypatch):
-    def full(function):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
+    full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     with pytest.raises(torch.OutOfMemoryError):
         trained(monkeypatch, "embedding_mlp", 10, graphed_by(full), p=7)
 

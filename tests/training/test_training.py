@@ -1,3 +1,5 @@
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import torch
@@ -72,20 +74,15 @@ def test_fixed_seeds_fix_what_they_name(tmp_path):
 
 
 def test_too_little_memory_is_said(tmp_path, monkeypatch):
-    def refuse(*_, **__):
-        raise RuntimeError(
-            "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
-        )
-
-    monkeypatch.setattr(job.native_run, "run", refuse)
+    error = RuntimeError(
+        "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
+    )
+    monkeypatch.setattr(job.native_run, "run", Mock(side_effect=error))
     block = next(planning.plan(config(tmp_path)).blocks)
     with pytest.raises(CircletError, match="not enough memory for 2 runs; set a smaller `block`"):
         job.run_block(block, "cpu")
-
-    def fail(*_, **__):
-        raise RuntimeError("CUDA error: an illegal memory access was encountered")
-
-    monkeypatch.setattr(job.native_run, "run", fail)
+    error = RuntimeError("CUDA error: an illegal memory access was encountered")
+    monkeypatch.setattr(job.native_run, "run", Mock(side_effect=error))
     with pytest.raises(RuntimeError, match="illegal"):
         job.run_block(block, "cpu")
 
