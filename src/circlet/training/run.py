@@ -28,6 +28,7 @@ from circlet.training.group import (
     tables,
 )
 from circlet.training.optimizers import SGD, Adam, optimizer
+from circlet.training.shapes import check
 from circlet.training.stack import Stack, copy_exactly, on_cpu
 
 Trained = Callable[["RunGroup"], None]
@@ -159,13 +160,34 @@ def run_group(
 
     Yields the group when it is ready, and whenever a step is done and recorded.
     """
-    group = RunGroup(point, seeds, device, parents or {})
-    equations, data, weights = group.equations, group.data, group.weights
-    optimiser, gradient = group.optimizer, group.stack.zeros()
+    parameters, equations = point.parameters, autograd.equations(point.system)
+    dtype = getattr(torch, point.settings.dtype)
+
+    # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
+    starts = initials(point, seeds, parents or {})
+    rates, decays = multipliers(point, equations)
+    for kind, named in (("learning_rate", rates), ("weight_decay", decays)):
+        if unknown := named.keys() - starts[0].keys():
+            raise CircletError(
+                f"{point.system.name}: {kind}_multipliers() names {min(unknown)!r}, which is no "
+                f"array (there are: {', '.join(starts[0])})"
+            )
+
+    # Data that stay fixed, such as the train and the test set of every run.
+    data = equations.data(parameters, [point.seeds(seed) for seed in seeds], dtype, device)
+
+    if hasattr(equations, "without_gradient"):
+        first = {k: torch.as_tensor(array).to(device, dtype) for k, array in starts[0].items()}
+        rates |= dict.fromkeys(equations.without_gradient(first, data), 0)
+    stack = Stack(starts, dtype, device, rates, decays)
+    weights = stack.arrays
+    del starts  # float64, so twice as large
 
     # A step: of the optimiser or, if nothing is trained, of the simulation.
-    if optimiser is not None:
+    optimiser, gradient = None, stack.zeros()
+    if hasattr(equations, "gradients"):
         gradients = shapes.checked(point.system.name, equations.gradients)
+        optimiser = optimizer(parameters, stack.tensors)
 
     @products.rounded(point.settings.products)
     def step(batch: Any) -> None:
@@ -177,6 +199,7 @@ def run_group(
 
     advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
+    group = RunGroup(point, seeds, device, stack, optimiser, equations, data)
     if saved:
         group.restore(saved)
     yield group
@@ -220,35 +243,19 @@ class RunGroup(Group):
     """Runs that are trained together, in one tensor program."""
 
     def __init__(
-        self, point: Point, seeds: Sequence[int], device: torch.device, parents: dict[int, Arrays]
+        self,
+        point: Point,
+        seeds: Sequence[int],
+        device: torch.device,
+        stack: Stack,
+        optimiser: Adam | SGD | None,
+        equations: Any,
+        data: Any,
     ):
         cuda = device.type == "cuda"
         super().__init__(point, seeds, torch.cuda.get_device_name(device) if cuda else device.type)
-        equations, dtype = autograd.equations(point.system), getattr(torch, point.settings.dtype)
-
-        # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
-        starts = initials(point, seeds, parents)
-        rates, decays = multipliers(point, equations)
-        for kind, named in (("learning_rate", rates), ("weight_decay", decays)):
-            if unknown := named.keys() - starts[0].keys():
-                raise CircletError(
-                    f"{point.system.name}: {kind}_multipliers() names {min(unknown)!r}, which is "
-                    f"no array (there are: {', '.join(starts[0])})"
-                )
-
-        # Data that stay fixed, such as the train and the test set of every run, while it trains.
-        streams = [point.seeds(seed) for seed in seeds]
-        data: Any = equations.data(point.parameters, streams, dtype, device)
-
-        if hasattr(equations, "without_gradient"):
-            first = {k: torch.as_tensor(array).to(device, dtype) for k, array in starts[0].items()}
-            rates |= dict.fromkeys(equations.without_gradient(first, data), 0)
-        self.stack = Stack(starts, dtype, device, rates, decays)
-        del starts  # float64, so twice as large
-        self.equations, self.data, self.weights = equations, data, self.stack.arrays
-        self.optimizer: Adam | SGD | None = None
-        if hasattr(equations, "gradients"):
-            self.optimizer = optimizer(point.parameters, self.stack.tensors)
+        self.stack, self.weights, self.optimizer = stack, stack.arrays, optimiser
+        self.equations, self.data = equations, data  # data only while it trains
         # Values recorded on a GPU and not yet fetched: fetching each at once would make the CPU
         # wait at every logged step.
         self.waiting: list[tuple[str, int, dict[str, Tensor]]] = []
@@ -265,7 +272,7 @@ class RunGroup(Group):
         values = self.equations.metrics(self.weights, self.data)
         if not self.recorder.kept["curves"]:
             expected = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
-            shapes.check(f"{self.point.system.name}: metric", values, expected)
+            check(f"{self.point.system.name}: metric", values, expected)
         return values
 
     def gradient(self) -> dict[str, Tensor]:
