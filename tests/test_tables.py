@@ -167,7 +167,7 @@ def test_a_table_has_the_columns_that_its_module_declares(mine, tmp_path, values
 def test_columns_may_depend_on_the_study(mine, tmp_path):
     more = """
 def columns(study):
-    return [RUN, SEED, *(column(f"at_{p.name}", pa.float64(), "there") for p in study.points)]
+    return [RUN, SEED, *(column(f"at_{p.name}", "float64", "there") for p in study.points)]
 """
     values = "{f'at_{point.name}': 1.0 for point in study.points}"
     frame = make_tables(with_table(mine, tmp_path / "results", values, more), "mine.distances")
@@ -293,7 +293,7 @@ FAULTS = {
     "a column twice": ("tables/distances.py", "[RUN, SEED,", "[RUN, SEED, SEED,",
                        "distances.py: COLUMNS: 'seed' is there twice"),
     "a parameter as a column": ("tables/distances.py", "[RUN, SEED,",
-                                '[RUN, SEED, column("rate", pa.float64(), ""),',
+                                '[RUN, SEED, column("rate", "float64", ""),',
                                 "distances.py: COLUMNS: 'rate' is there twice"),
     "a column of the table of runs": ("run_list.py", '"run_id"]]', '"run_id", "rate"]]',
                                       "run_list.py: 'rate' is circlet's own column"),

@@ -32,42 +32,42 @@ def column(name: str, type: pa.DataType | str, meaning: str, unit: str = "") -> 
     return pa.field(name, type, metadata={"meaning": meaning, "unit": unit})
 
 
-SEED = column("seed", pa.int32(), "seed of the run")
+SEED = column("seed", "int32", "seed of the run")
 SEEDS = [
     SEED,
-    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
-    column("network_seed", pa.int64(), "seed of the initial network"),
-    column("data_seed", pa.int64(), "seed of the train and test set"),
-    column("order_seed", pa.int64(), "seed of the order of batches, where there are any"),
+    column("embedding_seed", "int64", "seed of the initial embedding"),
+    column("network_seed", "int64", "seed of the initial network"),
+    column("data_seed", "int64", "seed of the train and test set"),
+    column("order_seed", "int64", "seed of the order of batches, where there are any"),
 ]
-FREQUENCY = column("frequency", pa.int16(), "k, 1..(p-1)//2")
-STEP = column("step", pa.int32(), "steps done; 0 is before the first")
+FREQUENCY = column("frequency", "int16", "k, 1..(p-1)//2")
+STEP = column("step", "int32", "steps done; 0 is before the first")
 EMBEDDING = [
-    column("token", pa.int16(), "number that the vector stands for, 0..p-1"),
+    column("token", "int16", "number that the vector stands for, 0..p-1"),
     column("vector", pa.list_(pa.float32()), "embedding vector, d values"),
 ]
 
-EXPERIMENT = column("experiment", pa.string(), "name in the config")
-RUN = column("run_id", pa.string(), "experiment/point/seed, unique in the study")
-POINT = column("point", pa.string(), "folder of the point")
+EXPERIMENT = column("experiment", "string", "name in the config")
+RUN = column("run_id", "string", "experiment/point/seed, unique in the study")
+POINT = column("point", "string", "folder of the point")
 COUNTS = [
-    column("n_runs", pa.int32(), "finished runs behind the row"),
-    column("n_planned", pa.int32(), "runs planned"),
+    column("n_runs", "int32", "finished runs behind the row"),
+    column("n_planned", "int32", "runs planned"),
 ]
 
 
 def estimate(name: str, meaning: str, unit: str = "") -> list[pa.Field]:
     """Return columns of an estimate: value, ends of its 95 % interval and number of runs."""
     return [
-        column(name, pa.float64(), meaning, unit),
-        column(f"{name}_low", pa.float64(), f"{name}: lower end of the 95 % interval", unit),
-        column(f"{name}_high", pa.float64(), f"{name}: upper end of the 95 % interval", unit),
-        column(f"{name}_n", pa.int32(), f"{name}: runs behind it"),
+        column(name, "float64", meaning, unit),
+        column(f"{name}_low", "float64", f"{name}: lower end of the 95 % interval", unit),
+        column(f"{name}_high", "float64", f"{name}: upper end of the 95 % interval", unit),
+        column(f"{name}_n", "int32", f"{name}: runs behind it"),
     ]
 
 
 EFFECTS = [
-    column("claim", pa.string(), "identifier of the claim"),
+    column("claim", "string", "identifier of the claim"),
     *estimate("effect", "the quantity that the claim is about; its unit is in claims.csv"),
     *COUNTS,
 ]
@@ -77,9 +77,9 @@ EFFECTS = [
 def interval(meaning: str) -> list[pa.Field]:
     """Return the columns of a table whose rows are estimates; unbounded ends are null."""
     return [
-        column("estimate", pa.float64(), meaning),
-        column("low", pa.float64(), "lower end of its 95 % interval"),
-        column("high", pa.float64(), "upper end of its 95 % interval"),
+        column("estimate", "float64", meaning),
+        column("low", "float64", "lower end of its 95 % interval"),
+        column("high", "float64", "upper end of its 95 % interval"),
     ]
 
 
@@ -90,22 +90,22 @@ def names(fields: Iterable[pa.Field]) -> list[str]:
 
 _BEFORE = [
     *SEEDS[1:],
-    column("steps", pa.int32(), "steps done"),
+    column("steps", "int32", "steps done"),
     column(
-        "status", pa.string(), "finished, diverged (not finite), or no_parent (its parent diverged)"
+        "status", "string", "finished, diverged (not finite), or no_parent (its parent diverged)"
     ),
 ]
 _AFTER = [
     column(
         "seconds",
-        pa.float32(),
+        "float32",
         "its share of the CPU time of the runs that are trained together; on a GPU, of their time "
         "by the clock",
         "s",
     ),
-    column("device", pa.string(), "cpu, or the name of the GPU"),
-    column("dtype", pa.string(), "float32 or float64"),
-    column("products", pa.string(), "type that factors of products are rounded to; float32: none"),
+    column("device", "string", "cpu, or the name of the GPU"),
+    column("dtype", "string", "float32 or float64"),
+    column("products", "string", "type that factors of products are rounded to; float32: none"),
 ]
 
 
@@ -118,7 +118,7 @@ def metrics(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     return [
         column(
             name,
-            pa.float32(),
+            "float32",
             *("; ".join(dict.fromkeys(texts)) for texts in zip(*descriptions, strict=True)),
         )
         for name, descriptions in by_name.items()
@@ -130,21 +130,21 @@ def outcome(systems: Iterable[SystemSpec]) -> list[pa.Field]:
     return [*_BEFORE, *metrics(systems), *_AFTER]
 
 
-PART = column("name", pa.string(), "name of the weight or bias")
+PART = column("name", "string", "name of the weight or bias")
 GRADIENT_NORM = [
     PART,
-    column("norm", pa.float32(), "norm of the gradient of the loss on the train set"),
+    column("norm", "float32", "norm of the gradient of the loss on the train set"),
 ]
 ARRAY = [
     column("shape", pa.list_(pa.int32()), "its shape"),
     column("values", pa.list_(pa.float32()), "its values, row by row"),
 ]
 _BY_STEP = {
-    "signals": [FREQUENCY, column("signal", pa.float32(), "norm of the Fourier coefficient F_k")],
+    "signals": [FREQUENCY, column("signal", "float32", "norm of the Fourier coefficient F_k")],
     "embeddings": EMBEDDING,
     "gradients": [
         FREQUENCY,
-        column("gradient", pa.float32(), "norm of the Fourier coefficient of dL/dE"),
+        column("gradient", "float32", "norm of the Fourier coefficient of dL/dE"),
     ],
     "gradient_norms": GRADIENT_NORM,
     "parameters": [PART, *ARRAY],
@@ -163,7 +163,7 @@ def with_keys(declared: list[pa.Field], parameters: dict[str, dict[str, Any]]) -
     unit, *others = declared
     if unit not in (RUN, POINT):
         return declared
-    system = column("system", pa.string(), "what was trained or simulated")
+    system = column("system", "string", "what was trained or simulated")
     keys = [
         column(name, PARAMETER_TYPES[p["type"]], p["description"]) for name, p in parameters.items()
     ]

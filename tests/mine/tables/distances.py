@@ -1,7 +1,5 @@
 """Table ``mine.distances``: how far from the origin the particles of each run end."""
 
-import pyarrow as pa
-
 from circlet.analysis import log_frames
 from circlet.collections.mine import distance
 from circlet.storage.schema import RUN, SEED, column
@@ -9,7 +7,7 @@ from circlet.storage.schema import RUN, SEED, column
 SYSTEMS = ("mine.drift",)
 LOGS = ("runs", "embeddings")
 TABLES = ()
-COLUMNS = [RUN, SEED, column("distance", pa.float64(), "mean distance from the origin")]
+COLUMNS = [RUN, SEED, column("distance", "float64", "mean distance from the origin")]
 
 
 def table(study):

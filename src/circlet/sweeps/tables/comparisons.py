@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import contrasts
 from circlet.analysis.stats import Estimate
@@ -26,16 +25,16 @@ TABLES = ("outcomes",)
 CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     EXPERIMENT,
-    column("parameter", pa.string(), "what is compared"),
-    column("first", pa.string(), "its first value"),
-    column("second", pa.string(), "its second value"),
-    column("at", pa.string(), "values of the other swept parameters, as text"),
-    column("outcome", pa.string(), "what it is called"),
-    column("label", pa.string(), "the outcome in words"),
+    column("parameter", "string", "what is compared"),
+    column("first", "string", "its first value"),
+    column("second", "string", "its second value"),
+    column("at", "string", "values of the other swept parameters, as text"),
+    column("outcome", "string", "what it is called"),
+    column("label", "string", "the outcome in words"),
     *interval("difference of means or shares, or median difference of times; second - first"),
-    column("n_paired", pa.int32(), "pairs of runs of one seed; 0 if they are not paired"),
-    column("n_first", pa.int32(), "runs at the first value"),
-    column("n_second", pa.int32(), "runs at the second value"),
+    column("n_paired", "int32", "pairs of runs of one seed; 0 if they are not paired"),
+    column("n_first", "int32", "runs at the first value"),
+    column("n_second", "int32", "runs at the second value"),
 ]
 
 

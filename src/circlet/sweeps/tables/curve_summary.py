@@ -6,7 +6,6 @@ The ``derived_metrics`` of the config are included, at the steps at which they a
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
@@ -20,8 +19,8 @@ FROM_COLLECTIONS = ("derived_metrics",)
 COLUMNS = [
     POINT,
     STEP,
-    column("metric", pa.string(), "what is measured"),
-    column("unit", pa.string(), "its unit; 0..1 is a share"),
+    column("metric", "string", "what is measured"),
+    column("unit", "string", "its unit; 0..1 is a share"),
     *interval("mean over finished runs; its interval is that of outcome_summary, of one run none"),
     *COUNTS,
 ]

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import association, stats
 from circlet.analysis.stats import Estimate
@@ -31,15 +30,15 @@ TABLES = ("outcomes",)
 CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "what was trained or simulated"),
-    column("outcome", pa.string(), "what it is called"),
-    column("label", pa.string(), "the outcome in words"),
-    column("parameter", pa.string(), "what is swept"),
-    column("per", pa.string(), "unit, decade, or from one value to another"),
+    column("system", "string", "what was trained or simulated"),
+    column("outcome", "string", "what it is called"),
+    column("label", "string", "the outcome in words"),
+    column("parameter", "string", "what is swept"),
+    column("per", "string", "unit, decade, or from one value to another"),
     *estimate("rho", "Spearman's rank correlation"),
     *estimate("change", "of the outcome per unit or decade, or from value to value"),
-    column("n_paired", pa.int32(), "seeds whose runs are compared; 0 if they share none"),
-    column("note", pa.string(), "why the change is not known; empty if it is"),
+    column("n_paired", "int32", "seeds whose runs are compared; 0 if they share none"),
+    column("note", "string", "why the change is not known; empty if it is"),
 ]
 
 

@@ -29,8 +29,8 @@ _MOMENT = pa.struct([pa.field("step", pa.int32()), pa.field("text", pa.string())
 COLUMNS = [
     RUN,
     SEED,
-    column("outcome", pa.string(), "in a word, as the run_list.py of its collection says"),
-    column("shown", pa.string(), "in the explorer: training, end, outcome, or nothing"),
+    column("outcome", "string", "in a word, as the run_list.py of its collection says"),
+    column("shown", "string", "in the explorer: training, end, outcome, or nothing"),
     column("moments", pa.list_(_MOMENT), "what happens in the training, by step"),
 ]
 

@@ -12,7 +12,6 @@ are added. Diverged runs are included up to their last logged step.
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.lazy_import import load
 from circlet.storage import parquet
@@ -29,7 +28,7 @@ COLUMNS = [
     STEP,
     column(
         "name",
-        pa.string(),
+        "string",
         "embedding, signals, curves, answers, probability, trained, or name of a weight",
     ),
     *ARRAY,

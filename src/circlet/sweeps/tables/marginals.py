@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, interval
@@ -21,13 +20,13 @@ TABLES = ("outcomes",)
 CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     EXPERIMENT,
-    column("outcome", pa.string(), "what it is called"),
-    column("parameter", pa.string(), "what is swept"),
-    column("bin", pa.int32(), "0, 1, ... in the order of values"),
-    column("value", pa.string(), "the value, or the range of values, as text"),
-    column("x", pa.float64(), "mean of the values of the runs in the bin; null of words"),
+    column("outcome", "string", "what it is called"),
+    column("parameter", "string", "what is swept"),
+    column("bin", "int32", "0, 1, ... in the order of values"),
+    column("value", "string", "the value, or the range of values, as text"),
+    column("x", "float64", "mean of the values of the runs in the bin; null of words"),
     *interval("share, mean, or of times the median"),
-    column("n_runs", pa.int32(), "runs in the bin"),
+    column("n_runs", "int32", "runs in the bin"),
 ]
 
 _MOST_VALUES, _BINS = 12, 8

@@ -35,8 +35,8 @@ def columns(study: Study) -> list[pa.Field]:
         if milestone.start:
             earliest, latest = "shortest possible delay", "longest possible delay"
         fields += [
-            column(f"{name}_after", pa.float64(), earliest, "steps"),
-            column(name, pa.float64(), f"{latest}; null: never", "steps"),
+            column(f"{name}_after", "float64", earliest, "steps"),
+            column(name, "float64", f"{latest}; null: never", "steps"),
         ]
     return [*COLUMNS, *fields]
 

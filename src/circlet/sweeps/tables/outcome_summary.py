@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate
@@ -34,13 +33,13 @@ TABLES = ("outcomes",)
 CONFIG = ("milestones", "derived_metrics")
 COLUMNS = [
     POINT,
-    column("outcome", pa.string(), "what it is called"),
-    column("label", pa.string(), "the outcome in words"),
-    column("kind", pa.string(), "share, mean, count or time"),
-    column("unit", pa.string(), "its unit; 0..1 is a share"),
+    column("outcome", "string", "what it is called"),
+    column("label", "string", "the outcome in words"),
+    column("kind", "string", "share, mean, count or time"),
+    column("unit", "string", "its unit; 0..1 is a share"),
     *interval("share, mean, or of times the median"),
-    column("sd", pa.float64(), "standard deviation over runs; null of times"),
-    column("n_unreached", pa.int32(), "of times: runs that have not got there by their end"),
+    column("sd", "float64", "standard deviation over runs; null of times"),
+    column("n_unreached", "int32", "of times: runs that have not got there by their end"),
     *COUNTS,
 ]
 

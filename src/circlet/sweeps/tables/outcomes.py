@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.errors import LogError
 from circlet.storage import parquet
@@ -24,9 +23,9 @@ FROM_COLLECTIONS = ("outcomes",)
 COLUMNS = [
     RUN,
     SEED,
-    column("outcome", pa.string(), "what it is called"),
-    column("value", pa.float64(), "0 or 1 of a share; null of a time: not reached by the end"),
-    column("after", pa.float64(), "of a time: the last step at which it was not reached", "steps"),
+    column("outcome", "string", "what it is called"),
+    column("value", "float64", "0 or 1 of a share; null of a time: not reached by the end"),
+    column("after", "float64", "of a time: the last step at which it was not reached", "steps"),
 ]
 
 

@@ -1,7 +1,6 @@
 """Table ``provenance``: code versions and machines that made the runs, with computing hours."""
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.storage import parquet
 from circlet.storage.schema import EXPERIMENT, column, names
@@ -11,15 +10,15 @@ LOGS = ("runs",)
 TABLES = ()
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "what was trained or simulated"),
-    column("commit", pa.string(), "commit of the code; -dirty if it was edited since"),
-    column("versions", pa.string(), "versions of Python and of the packages that decide numbers"),
-    column("machine", pa.string(), "system, architecture and cores"),
-    column("device", pa.string(), "cpu, or the name of the GPU"),
-    column("blocks", pa.int32(), "blocks made so"),
-    column("runs", pa.int32(), "runs in them"),
-    column("hours", pa.float64(), "CPU time of the runs; on a GPU, time by the clock", "h"),
-    column("interruptions", pa.int32(), "how often they went on from a checkpoint"),
+    column("system", "string", "what was trained or simulated"),
+    column("commit", "string", "commit of the code; -dirty if it was edited since"),
+    column("versions", "string", "versions of Python and of the packages that decide numbers"),
+    column("machine", "string", "system, architecture and cores"),
+    column("device", "string", "cpu, or the name of the GPU"),
+    column("blocks", "int32", "blocks made so"),
+    column("runs", "int32", "runs in them"),
+    column("hours", "float64", "CPU time of the runs; on a GPU, time by the clock", "h"),
+    column("interruptions", "int32", "how often they went on from a checkpoint"),
 ]
 
 

@@ -12,7 +12,7 @@ from circlet.study.plan import Study
 
 LOGS = ("runs",)
 TABLES = ()
-COLUMNS = [RUN, column("commit", pa.string(), "version of the code that made it")]
+COLUMNS = [RUN, column("commit", "string", "version of the code that made it")]
 
 
 def columns(study: Study) -> list[pa.Field]:

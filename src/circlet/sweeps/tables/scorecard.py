@@ -14,7 +14,6 @@ well, the claim is undecided.
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import claims, verdicts
 from circlet.analysis.stats import Estimate
@@ -30,33 +29,33 @@ TABLES = ()
 
 FROM_COLLECTIONS = ("claims.csv", "collection.yaml")
 COLUMNS = [
-    column("claim", pa.string(), "identifier of the claim"),
-    column("paper", pa.string(), "collection that has the claim"),
-    column("reference", pa.string(), "what the value is from: paper, or another of the collection"),
-    column("source", pa.string(), "table, figure or section"),
-    column("statement", pa.string(), "what is claimed, a sentence"),
-    column("unit", pa.string(), "unit of the values"),
-    column("kind", pa.string(), "how it is judged, see circlet.analysis.verdicts"),
+    column("claim", "string", "identifier of the claim"),
+    column("paper", "string", "collection that has the claim"),
+    column("reference", "string", "what the value is from: paper, or another of the collection"),
+    column("source", "string", "table, figure or section"),
+    column("statement", "string", "what is claimed, a sentence"),
+    column("unit", "string", "unit of the values"),
+    column("kind", "string", "how it is judged, see circlet.analysis.verdicts"),
     column(
         "tally",
-        pa.string(),
+        "string",
         "test, or why it is none of its own: other (runs as the claim accepts them), repeat, "
         "arithmetic, fitted, beyond (the papers)",
     ),
-    column("published", pa.float64(), "published value; null if the claim is in words"),
+    column("published", "float64", "published value; null if the claim is in words"),
     *estimate("measured", "our value; a share per as many runs as the paper has"),
-    column("n_runs", pa.int32(), "runs behind it, of which some may share what is judged"),
-    column("n_planned", pa.int32(), "runs planned at these points"),
-    column("verdict", pa.string(), "reproduced, compatible, deviates, undecided or not_run"),
+    column("n_runs", "int32", "runs behind it, of which some may share what is judged"),
+    column("n_planned", "int32", "runs planned at these points"),
+    column("verdict", "string", "reproduced, compatible, deviates, undecided or not_run"),
     *estimate("difference", "measured - published, with the noise of both samples")[:3],
-    column("same_low", pa.float64(), "lowest value within the margin; null if there is none"),
-    column("same_high", pa.float64(), "highest value within the margin; null if there is none"),
-    column("mistaken", pa.float64(), "chance to be called reproduced if off by twice the margin"),
-    column("unnoticed", pa.float64(), "chance not to be called deviating if off by as much"),
-    column("note", pa.string(), "why it was not run, is undecided, or how its runs differ"),
-    column("table", pa.string(), "table that the measured value is in"),
-    column("where", pa.string(), "its row"),
-    column("column", pa.string(), "its column"),
+    column("same_low", "float64", "lowest value within the margin; null if there is none"),
+    column("same_high", "float64", "highest value within the margin; null if there is none"),
+    column("mistaken", "float64", "chance to be called reproduced if off by twice the margin"),
+    column("unnoticed", "float64", "chance not to be called deviating if off by as much"),
+    column("note", "string", "why it was not run, is undecided, or how its runs differ"),
+    column("table", "string", "table that the measured value is in"),
+    column("where", "string", "its row"),
+    column("column", "string", "its column"),
 ]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from scipy.special import stdtrit
 
 from circlet.analysis import stats
@@ -23,7 +22,7 @@ OPTIONAL_ROLES = ("gelu_decays", "transformer_decays")
 TABLES = ("delay_runs",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
+    column("system", "string", "the network"),
     *estimate("kappa", "mean over seeds, of all settings; n: seeds"),
     *estimate("kappa_ratio", "largest mean of a setting divided by the smallest; n: seeds"),
     *estimate("error", "mean of |predicted / delay - 1| in settings not calibrated on; n: seeds"),

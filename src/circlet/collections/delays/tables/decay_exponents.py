@@ -8,8 +8,6 @@ time from memorising to grokking. The interval is over seeds.
 import math
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.collections.delays import settings, survival
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -18,16 +16,16 @@ OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays", "mlp_decays
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("by", pa.string(), "weight_decay or learning_rate"),
-    column("time", pa.string(), "grok: steps to grok; delay: steps from memorising to grokking"),
-    column("p", pa.int32(), "modulus"),
-    column("weight_decay", pa.float64(), "its value, if the learning rate varies"),
-    column("learning_rate", pa.float64(), "its value, if the weight decay varies"),
+    column("system", "string", "the network"),
+    column("by", "string", "weight_decay or learning_rate"),
+    column("time", "string", "grok: steps to grok; delay: steps from memorising to grokking"),
+    column("p", "int32", "modulus"),
+    column("weight_decay", "float64", "its value, if the learning rate varies"),
+    column("learning_rate", "float64", "its value, if the weight decay varies"),
     *estimate("exponent", "b of time ~ x^-b; n: seeds"),
-    column("constant", pa.float64(), "median time at x = 1", "steps"),
-    column("n_values", pa.int32(), "values of the parameter"),
-    column("n_grokked", pa.int32(), "runs that have grokked"),
+    column("constant", "float64", "median time at x = 1", "steps"),
+    column("n_values", "int32", "values of the parameter"),
+    column("n_grokked", "int32", "runs that have grokked"),
     *COUNTS,
 ]
 _OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}

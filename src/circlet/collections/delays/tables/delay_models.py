@@ -8,8 +8,6 @@ between two logged steps in which it groks.
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.collections.delays import settings, survival
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
@@ -19,13 +17,11 @@ OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("time", pa.string(), "grok: steps to grok; delay: steps from memorising to grokking"),
-    column("p", pa.int32(), "modulus"),
-    column("learning_rate", pa.float64(), "learning rate"),
-    column(
-        "model", pa.string(), "inverse: constant / decay; power; sum: a time + constant / decay"
-    ),
+    column("system", "string", "the network"),
+    column("time", "string", "grok: steps to grok; delay: steps from memorising to grokking"),
+    column("p", "int32", "modulus"),
+    column("learning_rate", "float64", "learning rate"),
+    column("model", "string", "inverse: constant / decay; power; sum: a time + constant / decay"),
     *estimate("score", "mean log-likelihood of runs at a decay that is left out; n: seeds", "nat"),
     *estimate("gain", "score minus that of the free power; n: seeds", "nat"),
     *COUNTS,

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
@@ -23,12 +22,12 @@ TABLES = ("milestones",)
 COLUMNS = [
     RUN,
     SEED,
-    column("memorised_step", pa.float64(), "when it memorises", "steps"),
-    column("generalised_step", pa.float64(), "when it groks", "steps"),
-    column("norm_memorised", pa.float64(), "norm of all weights when it memorises"),
-    column("norm_grokked", pa.float64(), "norm of all weights when it groks"),
-    column("logit_scale_grokked", pa.float64(), "scale of the logits when it groks"),
-    column("kappa", pa.float64(), "shrinking of the squared norm relative to weight decay alone"),
+    column("memorised_step", "float64", "when it memorises", "steps"),
+    column("generalised_step", "float64", "when it groks", "steps"),
+    column("norm_memorised", "float64", "norm of all weights when it memorises"),
+    column("norm_grokked", "float64", "norm of all weights when it groks"),
+    column("logit_scale_grokked", "float64", "scale of the logits when it groks"),
+    column("kappa", "float64", "shrinking of the squared norm relative to weight decay alone"),
 ]
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import settings, survival
@@ -20,13 +19,13 @@ OPTIONAL_ROLES = ("mlp_forks", "transformer_forks")
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("p", pa.int32(), "modulus"),
-    column("change_step", pa.int32(), "step of the fork"),
+    column("system", "string", "the network"),
+    column("p", "int32", "modulus"),
+    column("change_step", "int32", "step of the fork"),
     *estimate("exponent", "b of remaining time ~ (weight decay)^-b; n: seeds"),
     *estimate("r2_means", "R2 of constant / decay, of the means over seeds"),
     *estimate("r2_runs", "R2 of constant / decay, of single runs"),
-    column("n_grokked", pa.int32(), "runs that have grokked after the fork"),
+    column("n_grokked", "int32", "runs that have grokked after the fork"),
     *COUNTS,
 ]
 _SAMPLES = 1000

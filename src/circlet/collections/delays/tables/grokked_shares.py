@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.collections.delays import settings
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
@@ -13,10 +11,10 @@ OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("p", pa.int32(), "modulus"),
-    column("learning_rate", pa.float64(), "learning rate"),
-    column("weight_decay", pa.float64(), "weight decay"),
+    column("system", "string", "the network"),
+    column("p", "int32", "modulus"),
+    column("learning_rate", "float64", "learning rate"),
+    column("weight_decay", "float64", "weight decay"),
     *estimate("grokked", "share of runs that grok (Clopper and Pearson)", "0..1"),
     *estimate("median", "median step of grokking (Kaplan and Meier)", "steps"),
     *estimate("median_delay", "median delay after memorising (Kaplan and Meier)", "steps"),

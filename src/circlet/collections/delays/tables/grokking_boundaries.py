@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate, Z
@@ -25,10 +24,10 @@ OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
 TABLES = ("milestones",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("p", pa.int32(), "modulus"),
-    column("learning_rate", pa.float64(), "learning rate"),
-    column("steps", pa.int32(), "the last step"),
+    column("system", "string", "the network"),
+    column("p", "int32", "modulus"),
+    column("learning_rate", "float64", "learning rate"),
+    column("steps", "int32", "the last step"),
     *estimate("boundary", "weight decay at which half of the runs grok; n: runs"),
     *COUNTS,
 ]

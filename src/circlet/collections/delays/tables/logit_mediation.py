@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import association, stats
 from circlet.analysis.stats import Estimate
@@ -25,10 +24,10 @@ OPTIONAL_ROLES = ("clamped_norms", "clamped_norms_97")
 TABLES = ("delay_runs",)
 COLUMNS = [
     EXPERIMENT,
-    column("system", pa.string(), "the network"),
-    column("loss", pa.string(), "cross_entropy or squared_error"),
-    column("residual", pa.string(), "exact: gradient of the cross-entropy without rounding errors"),
-    column("p", pa.int32(), "modulus"),
+    column("system", "string", "the network"),
+    column("loss", "string", "cross_entropy or squared_error"),
+    column("residual", "string", "exact: gradient of the cross-entropy without rounding errors"),
+    column("p", "int32", "modulus"),
     *estimate("norm_effect", "time with the largest norm divided by that with the smallest"),
     *estimate("recovered", "share of the added time that vanishes at the same logit scale"),
     *estimate("correlation", "r of logit scale and ln time over norms and temperatures; n: cells"),

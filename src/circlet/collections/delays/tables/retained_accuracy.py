@@ -7,8 +7,6 @@ trained from the start with the lower decay (role ``mlp_decays``).
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import contrasts, stats
 from circlet.collections.delays import settings
 from circlet.storage import parquet
@@ -20,10 +18,10 @@ OPTIONAL_ROLES = ("lowered_decay_again", "mlp_decays")
 TABLES = ("runs", "milestones")
 COLUMNS = [
     EXPERIMENT,
-    column("p", pa.int32(), "modulus"),
-    column("learning_rate", pa.float64(), "learning rate"),
-    column("change_step", pa.int32(), "step of the change"),
-    column("weight_decay", pa.float64(), "weight decay after the change, or from the start"),
+    column("p", "int32", "modulus"),
+    column("learning_rate", "float64", "learning rate"),
+    column("change_step", "int32", "step of the change"),
+    column("weight_decay", "float64", "weight decay after the change, or from the start"),
     *estimate("kept", "share above 0.99 at the end, of runs that had generalised", "0..1"),
     *estimate("from_start", "share above 0.99 at the end, of runs from the start", "0..1"),
     *estimate("difference", "kept minus from_start", "0..1"),

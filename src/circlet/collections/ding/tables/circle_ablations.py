@@ -27,9 +27,9 @@ COLUMNS = [
     RUN,
     *SEEDS,
     STEP,
-    column("n_kept", pa.int16(), "circles that are kept; 0: nothing is removed"),
+    column("n_kept", "int16", "circles that are kept; 0: nothing is removed"),
     column("kept", pa.list_(pa.int16()), "their frequencies"),
-    column("loss", pa.float64(), "mean cross-entropy on all p^2 pairs", "nat"),
+    column("loss", "float64", "mean cross-entropy on all p^2 pairs", "nat"),
 ]
 
 

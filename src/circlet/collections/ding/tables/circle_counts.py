@@ -1,7 +1,6 @@
 """Table ``circle_counts``: final number of circles and circularity at step 0, per run."""
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
@@ -12,13 +11,13 @@ TABLES = ("survival", "runs")
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("n_circles", pa.int32(), "frequencies that survive by rule A"),
-    column("n_circles_absolute", pa.int32(), "frequencies that survive by rule B"),
-    column("n_frequencies", pa.int32(), "frequencies there are, (p-1)//2"),
-    column("mean_circularity", pa.float64(), "over frequencies, at step 0", "0..1"),
-    column("max_circularity", pa.float64(), "over frequencies, at step 0", "0..1"),
-    column("test_loss", pa.float64(), "at the last step", "nat"),
-    column("test_accuracy", pa.float64(), "at the last step", "0..1"),
+    column("n_circles", "int32", "frequencies that survive by rule A"),
+    column("n_circles_absolute", "int32", "frequencies that survive by rule B"),
+    column("n_frequencies", "int32", "frequencies there are, (p-1)//2"),
+    column("mean_circularity", "float64", "over frequencies, at step 0", "0..1"),
+    column("max_circularity", "float64", "over frequencies, at step 0", "0..1"),
+    column("test_loss", "float64", "at the last step", "nat"),
+    column("test_accuracy", "float64", "at the last step", "0..1"),
 ]
 
 

@@ -7,7 +7,6 @@ stronger, so they are ordered by frequency.
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.ding.shared_seeds import SEEDS
@@ -19,7 +18,7 @@ ROLES = ("construction",)
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column("ratio", pa.float64(), "initial signal of the second frequency by the first's"),
+    column("ratio", "float64", "initial signal of the second frequency by the first's"),
     *estimate("first", "share of runs in which the first survives", "0..1"),
     *estimate("second", "share of runs in which the second survives", "0..1"),
     *estimate("revived", "share of runs in which any other comes to life", "0..1"),

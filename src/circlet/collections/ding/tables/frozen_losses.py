@@ -1,7 +1,5 @@
 """Table ``frozen_losses``: mean test loss with frozen embeddings, per d and step (figure 4)."""
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
@@ -11,8 +9,8 @@ ROLES = ("frozen",)
 TABLES = ("losses",)
 COLUMNS = [
     EXPERIMENT,
-    column("d", pa.int32(), "embedding dimension"),
-    column("p", pa.int32(), "modulus"),
+    column("d", "int32", "embedding dimension"),
+    column("p", "int32", "modulus"),
     STEP,
     *estimate("test_loss", "mean over runs", "nat"),
     *COUNTS,

@@ -7,7 +7,6 @@ by rule A.
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.ding import survivors
@@ -20,9 +19,9 @@ TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
     STEP,
-    column("bin_low", pa.float64(), "lower end of the bin of relative gradients"),
-    column("bin_high", pa.float64(), "upper end"),
-    column("rule", pa.string(), "of survival, A or B"),
+    column("bin_low", "float64", "lower end of the bin of relative gradients"),
+    column("bin_high", "float64", "upper end"),
+    column("rule", "string", "of survival, A or B"),
     *estimate("rate", "share of the frequencies in the bin that survive", "0..1"),
     *COUNTS,
 ]

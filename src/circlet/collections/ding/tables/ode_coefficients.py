@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.ding import ode
 from circlet.storage.schema import RUN, SEEDS, column
@@ -16,10 +15,10 @@ TABLES = ()
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("method", pa.string(), "least_squares or lasso"),
-    column("target", pa.int16(), "frequency whose signal changes"),
-    column("source", pa.int16(), "frequency that it depends on; 0: the constant"),
-    column("coefficient", pa.float64(), "change per step and unit of the source's signal"),
+    column("method", "string", "least_squares or lasso"),
+    column("target", "int16", "frequency whose signal changes"),
+    column("source", "int16", "frequency that it depends on; 0: the constant"),
+    column("coefficient", "float64", "change per step and unit of the source's signal"),
 ]
 
 

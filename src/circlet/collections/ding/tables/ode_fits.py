@@ -7,7 +7,6 @@ R^2 on other runs of the same point, and the error of a rollout from step 0.
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.collections.ding import ode
 from circlet.storage.schema import RUN, SEEDS, column, names
@@ -19,17 +18,17 @@ TABLES = ()
 COLUMNS = [
     RUN,
     *SEEDS,
-    column("method", pa.string(), "least_squares, lasso or quadratic"),
-    column("alpha", pa.float64(), "strength of the Lasso; 0 for the others"),
-    column("status", pa.string(), "fitted, or too_few_steps"),
-    column("n_steps", pa.int32(), "steps fitted, at most 1000, each one logged"),
-    column("r2", pa.float64(), "R^2 of the one-step differences that it was fitted to"),
-    column("r2_heldout", pa.float64(), "the same on other runs of the point: their median"),
-    column("rollout_error", pa.float64(), "root mean square error of the rollout"),
-    column("analytic_error", pa.float64(), "of the analytic solution (equation 4)"),
-    column("mean_signal", pa.float64(), "mean signal over the steps, to compare errors with"),
-    column("nonzero", pa.float64(), "share of coefficients that are not zero", "0..1"),
-    column("converged", pa.bool_(), "whether the Lasso reached its minimum"),
+    column("method", "string", "least_squares, lasso or quadratic"),
+    column("alpha", "float64", "strength of the Lasso; 0 for the others"),
+    column("status", "string", "fitted, or too_few_steps"),
+    column("n_steps", "int32", "steps fitted, at most 1000, each one logged"),
+    column("r2", "float64", "R^2 of the one-step differences that it was fitted to"),
+    column("r2_heldout", "float64", "the same on other runs of the point: their median"),
+    column("rollout_error", "float64", "root mean square error of the rollout"),
+    column("analytic_error", "float64", "of the analytic solution (equation 4)"),
+    column("mean_signal", "float64", "mean signal over the steps, to compare errors with"),
+    column("nonzero", "float64", "share of coefficients that are not zero", "0..1"),
+    column("converged", "bool", "whether the Lasso reached its minimum"),
 ]
 
 

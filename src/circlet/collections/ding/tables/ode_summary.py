@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.collections.ding import ode
 from circlet.storage import parquet
@@ -14,8 +12,8 @@ OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 TABLES = ("ode_fits",)
 COLUMNS = [
     EXPERIMENT,
-    column("d", pa.int32(), "embedding dimension"),
-    column("method", pa.string(), "least_squares, lasso or quadratic"),
+    column("d", "int32", "embedding dimension"),
+    column("method", "string", "least_squares, lasso or quadratic"),
     *estimate("r2", "mean over runs"),
     *estimate("nonzero", "mean over runs, per cent of the coefficients", "%"),
     *COUNTS,

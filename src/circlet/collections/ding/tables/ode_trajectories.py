@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.ding import ode
 from circlet.storage import parquet
@@ -19,11 +18,11 @@ COLUMNS = [
     *SEEDS,
     FREQUENCY,
     STEP,
-    column("survived", pa.bool_(), "rule A, at the end"),
-    column("signal", pa.float64(), "as logged"),
-    column("least_squares", pa.float64(), "rollout of the least-squares fit"),
-    column("lasso", pa.float64(), "rollout of the Lasso fit"),
-    column("analytic", pa.float64(), "analytic solution with the Lasso's coefficients"),
+    column("survived", "bool", "rule A, at the end"),
+    column("signal", "float64", "as logged"),
+    column("least_squares", "float64", "rollout of the least-squares fit"),
+    column("lasso", "float64", "rollout of the Lasso fit"),
+    column("analytic", "float64", "analytic solution with the Lasso's coefficients"),
 ]
 
 _EVERY = 10  # steps between the rows of a figure's line

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
@@ -13,11 +11,11 @@ ROLES = ("perturbation",)
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    column("embedding_seed", "int64", "seed of the initial embedding"),
     FREQUENCY,
-    column("factor", pa.float64(), "what its signal was multiplied by"),
-    column("initial_signal", pa.float64(), "its signal at step 0, scaled"),
-    column("deviation", pa.float64(), "that minus the mean of the other signals"),
+    column("factor", "float64", "what its signal was multiplied by"),
+    column("initial_signal", "float64", "its signal at step 0, scaled"),
+    column("deviation", "float64", "that minus the mean of the other signals"),
     *estimate("rate", "share of runs in which it survives", "0..1"),
     *COUNTS,
 ]

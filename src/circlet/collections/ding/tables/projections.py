@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
 from circlet.storage import parquet
@@ -24,14 +23,14 @@ COLUMNS = [
     RUN,
     *SEEDS,
     STEP,
-    column("view", pa.string(), "fourier or pca"),
-    column("index", pa.int16(), "the frequency, or the first of two principal components"),
-    column("rank", pa.int16(), "0 for the strongest final signal or component"),
-    column("survived", pa.bool_(), "of frequencies: rule A, at the end"),
-    column("delta", pa.int16(), "step between neighbours on the circle, 1/k mod p"),
-    column("token", pa.int16(), "number that the point stands for"),
-    column("x", pa.float64(), "along Re F_k, or the first component"),
-    column("y", pa.float64(), "along Im F_k, or the second"),
+    column("view", "string", "fourier or pca"),
+    column("index", "int16", "the frequency, or the first of two principal components"),
+    column("rank", "int16", "0 for the strongest final signal or component"),
+    column("survived", "bool", "of frequencies: rule A, at the end"),
+    column("delta", "int16", "step between neighbours on the circle, 1/k mod p"),
+    column("token", "int16", "number that the point stands for"),
+    column("x", "float64", "along Re F_k, or the first component"),
+    column("y", "float64", "along Im F_k, or the second"),
 ]
 
 _PLANES = 5  # pairs of the first ten principal components, and as many frequencies

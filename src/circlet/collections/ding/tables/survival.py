@@ -18,13 +18,13 @@ COLUMNS = [
     RUN,
     *SEEDS,
     FREQUENCY,
-    column("initial_signal", pa.float64(), "signal at step 0"),
-    column("initial_gradient", pa.float64(), "change of the signal in step 4 / initial signal"),
+    column("initial_signal", "float64", "signal at step 0"),
+    column("initial_gradient", "float64", "change of the signal in step 4 / initial signal"),
     column("early_gradients", pa.list_(pa.float64()), "the same in steps 1, 2, 3, 4"),
-    column("final_signal", pa.float64(), "signal at the last step"),
-    column("circularity", pa.float64(), "at step 0 (equation 5)", "0..1"),
-    column("survived", pa.bool_(), "rule A: final signal > 2 x mean over all p frequencies"),
-    column("survived_absolute", pa.bool_(), "rule B: final signal > 10"),
+    column("final_signal", "float64", "signal at the last step"),
+    column("circularity", "float64", "at step 0 (equation 5)", "0..1"),
+    column("survived", "bool", "rule A: final signal > 2 x mean over all p frequencies"),
+    column("survived_absolute", "bool", "rule B: final signal > 10"),
 ]
 
 

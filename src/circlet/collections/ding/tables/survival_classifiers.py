@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,13 +29,13 @@ OPTIONAL_ROLES = ("initial_signals", "initial_gradients")
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column("features", pa.string(), "signal, gradient, both, circularity, or signal_circularity"),
-    column("rule", pa.string(), "of survival, A or B"),
+    column("features", "string", "signal, gradient, both, circularity, or signal_circularity"),
+    column("rule", "string", "of survival, A or B"),
     *estimate("accuracy", "linear SVM on embeddings that it was not fitted to", "%"),
     *estimate("majority", "accuracy of always saying that it dies", "%"),
     *estimate("gain", "the first minus the second, in points of per cent", "%"),
     *estimate("auc", "area under the ROC curve, whole embeddings held out", "0..1"),
-    column("n_embeddings", pa.int32(), "embeddings that are held out in turn"),
+    column("n_embeddings", "int32", "embeddings that are held out in turn"),
     *COUNTS,
 ]
 

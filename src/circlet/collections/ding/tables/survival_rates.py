@@ -4,8 +4,6 @@ A rate is over the runs that share an embedding and differ in network and split;
 A.
 """
 
-import pyarrow as pa
-
 from circlet.analysis import stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
@@ -15,9 +13,9 @@ ROLES = ("initial_signals",)
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column("embedding_seed", pa.int64(), "seed of the initial embedding"),
+    column("embedding_seed", "int64", "seed of the initial embedding"),
     FREQUENCY,
-    column("initial_signal", pa.float64(), "signal at step 0"),
+    column("initial_signal", "float64", "signal at step 0"),
     *estimate("rate", "share of the embedding's runs in which it survives", "0..1"),
     *COUNTS,
 ]

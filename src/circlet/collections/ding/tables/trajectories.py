@@ -7,7 +7,6 @@ basis.
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
@@ -22,9 +21,9 @@ COLUMNS = [
     *SEEDS,
     STEP,
     FREQUENCY,
-    column("signal", pa.float64(), "norm of F_k, if logged"),
-    column("gradient", pa.float64(), "norm of the Fourier coefficient of dL/dE, if logged"),
-    column("survived", pa.bool_(), "rule A, at the end"),
+    column("signal", "float64", "norm of F_k, if logged"),
+    column("gradient", "float64", "norm of the Fourier coefficient of dL/dE, if logged"),
+    column("survived", "bool", "rule A, at the end"),
 ]
 
 

@@ -7,7 +7,6 @@ seed may diverge from each other, so shares of final structures are compared, no
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import contrasts, log_frames, stats
 from circlet.storage import parquet
@@ -19,7 +18,7 @@ TABLES = ()
 OPTIONAL_TABLES = ("structures", "heads")
 COLUMNS = [
     EXPERIMENT,
-    column("products", pa.string(), "type that the factors are rounded to; float32: not rounded"),
+    column("products", "string", "type that the factors are rounded to; float32: not rounded"),
     *estimate("share", "share of runs that end as a circle, or that solve the task", "0..1"),
     *estimate("change", "the same minus that of float32, paired by seed"),
     *COUNTS,

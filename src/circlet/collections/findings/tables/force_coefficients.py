@@ -9,7 +9,6 @@ there is nothing to divide by.
 from collections.abc import Iterator
 
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import forces
@@ -21,10 +20,10 @@ ROLES = ("network_forces",)
 TABLES = ("network_forces",)
 COLUMNS = [
     POINT,
-    column("structure", pa.string(), "at the end, as in network_forces; any: all runs"),
-    column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
-    column("after", pa.int32(), "the steps are above this"),
-    column("until", pa.int32(), "and at most this"),
+    column("structure", "string", "at the end, as in network_forces; any: all runs"),
+    column("pairs", "string", "pairs that the gradient is of: train, or all"),
+    column("after", "int32", "the steps are above this"),
+    column("until", "int32", "and at most this"),
     *(field for name in forces.FORCES for field in estimate(name, "coefficient, mean over runs")),
     *estimate("f_a", "alignment relative to attraction, at g_a = 1"),
     *estimate("g_r", "repulsion relative to attraction, at g_a = 1"),

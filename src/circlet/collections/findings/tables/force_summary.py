@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import forces
@@ -16,10 +15,10 @@ ROLES = ("network_forces",)
 TABLES = ("network_forces",)
 COLUMNS = [
     POINT,
-    column("structure", pa.string(), "at the end, as in network_forces; any: all runs"),
-    column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
+    column("structure", "string", "at the end, as in network_forces; any: all runs"),
+    column("pairs", "string", "pairs that the gradient is of: train, or all"),
     STEP,
-    column("measure", pa.string(), "r2, or cosine with the name of a force"),
+    column("measure", "string", "r2, or cosine with the name of a force"),
     *estimate("value", "mean over runs"),
     *estimate("null", "mean over runs, and in each over other labellings of the numbers"),
     *estimate("excess", "mean over runs of the value minus that with other labels"),

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -32,7 +31,7 @@ LOGS = ("runs", "signals")
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column("weight_decay", pa.float64(), "decoupled weight decay"),
+    column("weight_decay", "float64", "decoupled weight decay"),
     STEP,
     *estimate("auc", "area under the ROC curve; n: embeddings or networks, the fewer", "0..1"),
     *estimate("gain", "auc minus that at step 0, of the same runs", "0..1"),

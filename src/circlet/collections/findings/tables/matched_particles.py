@@ -6,8 +6,6 @@ of the particles is compared with every point of the networks with the same p an
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.analysis import contrasts, log_frames, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
@@ -16,9 +14,9 @@ from circlet.study.plan import Study
 ROLES = ("network_forces", "matched_particles")
 TABLES = ("structures",)
 COLUMNS = [
-    column("d", pa.int32(), "dimension of both"),
-    column("weight_decay", pa.float64(), "of the networks"),
-    *(column(name, pa.float64(), "of the particles") for name in ("f_a", "g_a", "g_r")),
+    column("d", "int32", "dimension of both"),
+    column("weight_decay", "float64", "of the networks"),
+    *(column(name, "float64", "of the particles") for name in ("f_a", "g_a", "g_r")),
     *estimate("network_circles", "share of networks that end as a circle", "0..1"),
     *estimate("circles_difference", "particles minus networks"),
     *COUNTS,

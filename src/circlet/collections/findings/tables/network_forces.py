@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
-import pyarrow as pa
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -34,22 +33,22 @@ _MEASURES = {
 COLUMNS = [
     RUN,
     SEED,
-    column("structure", pa.string(), "at the end: circle; of the others of the point, grid if its "
+    column("structure", "string", "at the end: circle; of the others of the point, grid if its "
            "imperfections are at most their median, else imperfect"),
-    column("imperfections", pa.int32(), "at the end, as in structures"),
+    column("imperfections", "int32", "at the end, as in structures"),
     STEP,
-    column("pairs", pa.string(), "pairs that the gradient is of: train, or all"),
-    column("projected", pa.float64(), "share of the squared norm of the gradient that is left when "
+    column("pairs", "string", "pairs that the gradient is of: train, or all"),
+    column("projected", "float64", "share of the squared norm of the gradient that is left when "
            "shift and scale of every coordinate are removed", "0..1"),
-    *(column(f"coefficient_{name}", pa.float64(), f"of {name}, for a projected gradient of norm 1 "
+    *(column(f"coefficient_{name}", "float64", f"of {name}, for a projected gradient of norm 1 "
              "at an embedding of standard deviation 0.5") for name in forces.FORCES),
     *(
         field
         for name, meaning in _MEASURES.items()
         for field in (
-            column(name, pa.float64(), meaning),
-            column(f"{name}_null", pa.float64(), f"{name}: mean over other labellings"),
-            column(f"{name}_null_high", pa.float64(), f"{name}: 97.5 % quantile over them"),
+            column(name, "float64", meaning),
+            column(f"{name}_null", "float64", f"{name}: mean over other labellings"),
+            column(f"{name}_null_high", "float64", f"{name}: 97.5 % quantile over them"),
         )
     ),
 ]  # fmt: skip

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
 from circlet.storage import parquet
 from circlet.storage.schema import RUN, SEEDS, column
 from circlet.study.plan import Study
@@ -13,16 +11,14 @@ TABLES = ("survival", "losses", "runs")
 COLUMNS = [
     RUN,
     *SEEDS,
-    column(
-        "arithmetic", pa.string(), "dtype, residual and products, as float32 exact, tf32 products"
-    ),
-    column("n_circles", pa.int32(), "rule A"),
-    column("lost", pa.int32(), "circles of the float64 run of the same seed that died"),
-    column("gained", pa.int32(), "circles that the float64 run has not"),
-    column("late_spike", pa.float64(), "largest train loss in the last third", "nat"),
-    column("train_loss", pa.float64(), "at the last step", "nat"),
-    column("test_loss", pa.float64(), "at the last step", "nat"),
-    column("seconds", pa.float64(), "CPU time; on a GPU, time by the clock", "s"),
+    column("arithmetic", "string", "dtype, residual and products, as float32 exact, tf32 products"),
+    column("n_circles", "int32", "rule A"),
+    column("lost", "int32", "circles of the float64 run of the same seed that died"),
+    column("gained", "int32", "circles that the float64 run has not"),
+    column("late_spike", "float64", "largest train loss in the last third", "nat"),
+    column("train_loss", "float64", "at the last step", "nat"),
+    column("test_loss", "float64", "at the last step", "nat"),
+    column("seconds", "float64", "CPU time; on a GPU, time by the clock", "s"),
 ]
 
 

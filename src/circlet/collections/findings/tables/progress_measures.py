@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 from torch import Tensor
 
@@ -43,10 +42,10 @@ COLUMNS = [
     RUN,
     SEED,
     STEP,
-    column("n_key_frequencies", pa.int32(), "signals above twice the mean at the last step"),
-    column("train_loss", pa.float64(), "mean cross-entropy of train pairs", "nat"),
-    column("test_loss", pa.float64(), "mean cross-entropy of test pairs", "nat"),
-    *(column(name, pa.float64(), *described) for name, described in DERIVED_METRICS.items()),
+    column("n_key_frequencies", "int32", "signals above twice the mean at the last step"),
+    column("train_loss", "float64", "mean cross-entropy of train pairs", "nat"),
+    column("test_loss", "float64", "mean cross-entropy of test pairs", "nat"),
+    *(column(name, "float64", *described) for name, described in DERIVED_METRICS.items()),
 ]
 
 

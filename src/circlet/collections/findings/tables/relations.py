@@ -8,7 +8,6 @@ each rank of initial signal survives (`rank`).
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import survivor_sets
@@ -20,15 +19,15 @@ ROLES = ("survey",)
 TABLES = ("survival",)
 COLUMNS = [
     POINT,
-    column("relation", pa.string(), "sum, double, or ratio r: one is r times the other mod p"),
-    column("size", pa.int32(), "survivors of a run; null: runs of all sizes"),
-    column("observed", pa.int32(), "how often it occurs in all runs"),
-    column("expected", pa.float64(), "mean of the same in random sets of these sizes"),
+    column("relation", "string", "sum, double, or ratio r: one is r times the other mod p"),
+    column("size", "int32", "survivors of a run; null: runs of all sizes"),
+    column("observed", "int32", "how often it occurs in all runs"),
+    column("expected", "float64", "mean of the same in random sets of these sizes"),
     *estimate("excess", "observed / expected; n: runs"),
-    column("expected_by_rank", pa.float64(), "mean of the same in sets by rank"),
-    column("p_random", pa.float64(), "share of random sets at least as far off, two-sided"),
-    column("p_rank", pa.float64(), "share of sets by rank at least as far off, two-sided"),
-    column("p_adjusted", pa.float64(), "p_random after Holm, over the relations of its rows"),
+    column("expected_by_rank", "float64", "mean of the same in sets by rank"),
+    column("p_random", "float64", "share of random sets at least as far off, two-sided"),
+    column("p_rank", "float64", "share of sets by rank at least as far off, two-sided"),
+    column("p_adjusted", "float64", "p_random after Holm, over the relations of its rows"),
     *COUNTS,
 ]
 _DRAWS = 999

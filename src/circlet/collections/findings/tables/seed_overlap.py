@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.findings import survivor_sets
@@ -21,9 +20,7 @@ ROLES = ("crossed_seeds",)
 TABLES = ("survival",)
 COLUMNS = [
     EXPERIMENT,
-    column(
-        "shared", pa.string(), "what both have the same of: nothing, embedding, network+data, ..."
-    ),
+    column("shared", "string", "what both have the same of: nothing, embedding, network+data, ..."),
     *estimate(
         "jaccard",
         "mean Jaccard index of the survivors of two runs; n: seeds of the kind with the fewest",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from circlet.collections.findings import shared_laws
 from circlet.storage.schema import FREQUENCY, POINT, STEP, column
@@ -18,12 +17,12 @@ LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
     POINT,
-    column("first_step", pa.int32(), "from which on the law goes on by itself"),
+    column("first_step", "int32", "from which on the law goes on by itself"),
     STEP,
     FREQUENCY,
-    column("signal", pa.float64(), "of the run"),
-    column("predicted", pa.float64(), "by the law three_numbers"),
-    column("survived", pa.bool_(), "more than twice the mean at the last step"),
+    column("signal", "float64", "of the run"),
+    column("predicted", "float64", "by the law three_numbers"),
+    column("survived", "bool", "more than twice the mean at the last step"),
 ]
 _STARTS = (20, 50, 200)
 _EVERY = 10

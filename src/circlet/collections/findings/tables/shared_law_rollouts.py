@@ -9,7 +9,6 @@ of the signals.
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.findings import shared_laws
@@ -23,11 +22,11 @@ TABLES = ()
 COLUMNS = [
     POINT,
     STEP,
-    column("law", pa.string(), "a law, or order"),
+    column("law", "string", "a law, or order"),
     *estimate("jaccard", "Jaccard index of the predicted and the true survivors", "0..1"),
     *estimate("beyond_three", "Jaccard index minus that of three_numbers, of the same runs"),
     *estimate("beyond_order", "Jaccard index minus that of order, of the same runs"),
-    column("lost", pa.int32(), "runs whose signals grow without bound"),
+    column("lost", "int32", "runs whose signals grow without bound"),
 ]
 _STARTS = (0, 10, 20, 50, 100, 200, 500)
 

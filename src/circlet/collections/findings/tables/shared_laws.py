@@ -18,14 +18,14 @@ LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
     POINT,
-    column("first_step", pa.int32(), "of the window"),
-    column("last_step", pa.int32(), "after the window"),
-    column("law", pa.string(), "see circlet/collections/findings/shared_laws.py"),
+    column("first_step", "int32", "of the window"),
+    column("last_step", "int32", "after the window"),
+    column("law", "string", "see circlet/collections/findings/shared_laws.py"),
     column("terms", pa.list_(pa.string()), "what the law is a sum of"),
-    column("n_coefficients", pa.int32(), "numbers that were fitted"),
+    column("n_coefficients", "int32", "numbers that were fitted"),
     *estimate("r2", "R^2 of the change in a step, pooled over frequencies and runs not fitted"),
     *estimate("beyond_persistence", "share of the squares left by `persistence` that it explains"),
-    column("n_fitted", pa.int32(), "runs that the law was fitted to"),
+    column("n_fitted", "int32", "runs that the law was fitted to"),
     *COUNTS,
 ]
 
