@@ -26,7 +26,7 @@ WRONG = {
                                'TABLES = ()\nDERIVED_METRICS = {"reach": "far"}',
                                "DERIVED_METRICS must give the meaning and the unit of each column"),
     "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
-    "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:15: expected ':'"),
+    "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:13: expected ':'"),
     "a null byte": (TABLE, "TABLES", "TABLES\0", "null bytes"),
 }  # fmt: skip
 

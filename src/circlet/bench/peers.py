@@ -211,7 +211,7 @@ def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, trai
     tried = {}
     for runs in of(system).groups:
         candidate = way(system, is_formulated, runs)
-        tried[runs] = (min(candidate(seconds / 2).cpu for _ in range(3)), candidate)
+        tried[runs] = (min(candidate(seconds).cpu for _ in range(6)), candidate)
     runs = min(tried, key=lambda n: tried[n][0])
     return runs, tried[runs][1]
 
