@@ -25,7 +25,7 @@ __all__ = ["compare", "ratios", "run", "text"]
 log = logging.getLogger("circlet")
 
 REPEATS, SECONDS = 5, 0.4
-# Of peers: more and shorter ones, since a ratio of two shortest times needs a quiet moment for each.
+# More and shorter ones of peers: a ratio of two shortest times needs a quiet moment for each.
 PEER_REPEATS, PEER_SECONDS = 15, 0.2
 
 
@@ -41,9 +41,7 @@ def compare(device: torch.device) -> dict[str, Any]:
     job.settle()
     settle_torch()
     about, rows = machine(device), []
-    for row in load("circlet.bench.peers").measure(
-        training.systems(), PEER_REPEATS, PEER_SECONDS
-    ):
+    for row in load("circlet.bench.peers").measure(training.systems(), PEER_REPEATS, PEER_SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
     about["versions"]["jax"] = importlib.metadata.version("jax")

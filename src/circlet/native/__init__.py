@@ -209,7 +209,8 @@ class Run:
             begins=begins.astype(np.int64),
             multiples=np.array([multipliers.get(name, 1.0) for name in start]),
         )
-        self.settings = settings
+        self.addresses = [a.ctypes.data for a in (self.values, self.means, self.squares)]
+        self.settings, self.no_epochs = settings, Epochs()
         maker = getattr(self.library, settings.maker)
         maker.argtypes, maker.restype = [ADDRESS, FLAG], ADDRESS
         self.handle = maker(ctypes.byref(settings), dtype == "float64")
@@ -228,17 +229,14 @@ class Run:
 
     def train(self, done: int, steps: int, epochs: Epochs | None = None) -> None:
         """Take some steps after those that are done; ``epochs`` has the orders of their batches."""
-        values, means, squares = (a.ctypes.data for a in (self.values, self.means, self.squares))
-        batches, by = ctypes.byref(epochs or Epochs()), ctypes.byref(self.optimizer)
-        self.library.train(self.handle, by, batches, done, steps, values, means, squares)
+        batches, by = ctypes.byref(epochs or self.no_epochs), ctypes.byref(self.optimizer)
+        self.library.train(self.handle, by, batches, done, steps, *self.addresses)
 
     def gradient(self, step: int = 0, epochs: Epochs | None = None) -> dict[str, np.ndarray]:
         """Return the gradient of the batch of a step, by name; of the whole train set in step 0."""
         gradient = np.empty_like(self.values)
-        batches = ctypes.byref(epochs or Epochs())
-        self.library.gradient(
-            self.handle, self.values.ctypes.data, step, batches, gradient.ctypes.data
-        )
+        batches = ctypes.byref(epochs or self.no_epochs)
+        self.library.gradient(self.handle, self.addresses[0], step, batches, gradient.ctypes.data)
         at = np.cumsum([0, *(array.size for array in self.arrays.values())])
         return {
             name: gradient[begin : begin + array.size].reshape(array.shape)
@@ -249,5 +247,5 @@ class Run:
         """Return the loss (nat) and accuracy (0..1) of the train and of the test set, by name."""
         names = ("train_loss", "train_accuracy", "test_loss", "test_accuracy")
         values = np.empty(len(names))
-        self.library.metrics(self.handle, self.values.ctypes.data, values.ctypes.data)
+        self.library.metrics(self.handle, self.addresses[0], values.ctypes.data)
         return dict(zip(names, values.tolist(), strict=True))

@@ -89,6 +89,7 @@ class Group:
             with np.errstate(all="ignore"):  # a run that diverges
                 self.scale(self.norms / norms)
 
+    @np.errstate(all="ignore")  # a run that diverges has rows, too
     def record(self) -> None:
         """Record what is to be logged at this step."""
         due = self.recorder.due.get(self.done, ())
@@ -116,19 +117,19 @@ class Group:
             "done": self.done,
             "seconds": self.seconds,
             "norms": self.norms,
-            "recorded": self.recorder.kept,
+            "recorded": self.recorder.recorded,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Resume from a state of the same runs."""
-        self.done, self.seconds = state["done"], state["seconds"]
-        self.recorder.kept, self.norms = state["recorded"], state["norms"]
+        self.done, self.seconds, self.norms = state["done"], state["seconds"], state["norms"]
+        self.recorder.resume(state["recorded"])
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logs of its runs by kind."""
         n, settings = len(self.seeds), self.point.settings
         streams = [self.point.seeds(seed) for seed in self.seeds]
-        last = self.recorder.kept.get("curves", {}).get(self.point.steps, {})
+        last = self.recorder.last("curves")
         final = {k: last[k] if last else np.full(n, np.nan) for k in self.point.system.metrics}
         finite = self.finite()
         if "train_loss" in last:

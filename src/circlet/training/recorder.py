@@ -9,15 +9,14 @@ import pyarrow as pa
 from circlet.storage import schema
 from circlet.study.points import Point
 
-PIECE = 2**20  # most numbers for which memory is allocated at once
 INDEX = {  # of logs with a row per entry of an array: column that numbers entries, first number
     "signals": ("frequency", 1),
     "gradients": ("frequency", 1),
     "embeddings": ("token", 0),
 }
 
-Kept = dict[str, dict[int, dict[str, np.ndarray]]]
-"""Recorded arrays, float32 with the runs first, by kind of log, step and name."""
+Recorded = dict[str, tuple[list[int], dict[str, np.ndarray]]]
+"""By kind of log, its steps so far and float32 arrays (steps, runs, ...) by name."""
 
 
 def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
@@ -25,12 +24,14 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
 
     Raises LookupError if it lacks a step.
     """
-    recorded: Kept = {}
+    recorded: Recorded = {}
     for kind in point.logs[1:]:
+        steps, arrays = state["recorded"][kind]
         due = [step for step in point.steps_logged(kind) if step <= state["done"]]
-        if missing := [step for step in due if step not in state["recorded"][kind]]:
+        if missing := [step for step in due if step not in steps]:
             raise LookupError(f"no {kind} of step {missing[0]}")
-        recorded[kind] = {step: state["recorded"][kind][step] for step in due}
+        rows = np.searchsorted(steps, due)
+        recorded[kind] = due, {name: array[rows] for name, array in arrays.items()}
     return state | {"recorded": recorded}
 
 
@@ -40,37 +41,47 @@ class Recorder:
     def __init__(self, point: Point, seeds: Sequence[int]):
         self.point, self.metrics = point, tuple(point.system.metrics)
         self.seeds = np.asarray(seeds, dtype=np.int32)
-        self._free, self._made = np.empty(0, np.float32), 0  # memory for copies
-        self.kept: Kept = {kind: {} for kind in point.logs[1:]}  # all except the outcomes
         self.due: dict[int, list[str]] = {}  # kinds of logs by step
-        for kind in self.kept:
+        self.lengths = dict.fromkeys(point.logs[1:], 0)  # at the end; not of the outcomes
+        for kind in self.lengths:
             for step in point.steps_logged(kind):
                 self.due.setdefault(step, []).append(kind)
+                self.lengths[kind] += 1
+        self.steps: dict[str, list[int]] = {kind: [] for kind in self.lengths}  # so far
+        self._arrays: dict[str, dict[str, np.ndarray]] = {kind: {} for kind in self.lengths}
 
-    @np.errstate(over="ignore")  # of a run that diverges
     def keep(self, kind: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
-        """Keep a copy of what is logged at a step, in float32."""
-        self.kept[kind][step] = {name: self._copied(array) for name, array in arrays.items()}
+        """Keep a copy of what is logged at a step, arrays with the runs first, in float32."""
+        kept, row = self._arrays[kind], len(self.steps[kind])
+        for name, array in arrays.items():
+            if name not in kept:
+                kept[name] = np.empty((self.lengths[kind], *array.shape), np.float32)
+            kept[name][row] = array
+        self.steps[kind].append(step)
 
-    def _copied(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy of an array; memory for small ones is allocated in large pieces.
+    @property
+    def recorded(self) -> Recorded:
+        """All that is recorded so far."""
+        return {
+            kind: (steps, {k: array[: len(steps)] for k, array in self._arrays[kind].items()})
+            for kind, steps in self.steps.items()
+        }
 
-        Separate small copies would fill gaps between the large arrays of a step, which would then
-        no longer fit: the process would grow with every logged step.
-        """
-        n = array.size
-        if n > PIECE // 4:
-            return array.astype(np.float32)
-        if n > len(self._free):  # doubles the memory, so that few copies take little
-            self._free = np.empty(max(n, min(self._made, PIECE)), np.float32)
-        self._made += n
-        copied, self._free = self._free[:n].reshape(array.shape), self._free[n:]
-        copied[...] = array
-        return copied
+    def resume(self, recorded: Recorded) -> None:
+        """Continue from what was recorded before."""
+        for kind, (steps, arrays) in recorded.items():
+            for row, step in enumerate(steps):
+                self.keep(kind, step, {name: array[row] for name, array in arrays.items()})
+
+    def last(self, kind: str) -> dict[str, np.ndarray]:
+        """Return a log's arrays (runs, ...) at the last step of a run; none if it lacks it."""
+        steps, arrays = self.recorded.get(kind, ([], {}))
+        is_there = steps[-1:] == [self.point.steps]
+        return {name: array[-1] for name, array in arrays.items()} if is_there else {}
 
     def tables(self, outcomes: dict[str, Any]) -> dict[str, pa.Table]:
         """Return all logs of the runs as tables, given the columns of the log ``runs``."""
-        columns = {kind: self._columns(kind, kept) for kind, kept in self.kept.items() if kept}
+        columns = {k: self._columns(k, *kept) for k, kept in self.recorded.items() if kept[0]}
         columns["runs"] = outcomes
         declared = schema.logs(self.point.system)
         return {
@@ -80,20 +91,20 @@ class Recorder:
             for kind in self.point.logs
         }
 
-    def _columns(self, kind: str, kept: dict[int, dict[str, np.ndarray]]) -> dict[str, Any]:
+    def _columns(
+        self, kind: str, steps: list[int], arrays: dict[str, np.ndarray]
+    ) -> dict[str, Any]:
         """Return a log's columns: a row per step and run, and per name or entry of an array."""
-        steps, runs = list(kept), len(self.seeds)
-        names = list(kept[steps[0]])
+        runs, names = len(self.seeds), list(arrays)
         if kind == "curves":
-            values = {k: np.concatenate([kept[step][k] for step in steps]) for k in names}
             return {
                 "seed": np.tile(self.seeds, len(steps)),
                 "step": np.repeat(steps, runs),
-                **values,
+                **{name: array.ravel() for name, array in arrays.items()},
             }
         if kind in INDEX:
             (name,), (index, first) = names, INDEX[kind]
-            cells = np.stack([kept[step][name] for step in steps], 1)
+            cells = arrays[name].swapaxes(0, 1)
             n = cells.shape[2]  # (runs, steps, n, ...)
             return {
                 "seed": np.repeat(self.seeds, len(steps) * n),
@@ -101,12 +112,8 @@ class Recorder:
                 index: np.tile(np.arange(first, first + n), runs * len(steps)),
                 name: cells.reshape(runs * len(steps) * n, *cells.shape[3:]),
             }
-        numbers = sum(array.size for array in kept[steps[0]].values()) // runs
-        all_values = np.empty((len(steps), runs, numbers), np.float32)
-        for place, step in enumerate(steps):
-            arrays = [array.reshape(runs, -1) for array in kept[step].values()]
-            np.concatenate(arrays, 1, out=all_values[place])
-        cells = all_values.ravel()
+        flat = [array.reshape(len(steps), runs, -1) for array in arrays.values()]
+        cells = np.concatenate(flat, 2).ravel()
         rows: dict[str, Any] = {
             "seed": np.tile(np.repeat(self.seeds, len(names)), len(steps)),
             "step": np.repeat(steps, runs * len(names)),
@@ -114,7 +121,7 @@ class Recorder:
         }
         if kind == "gradient_norms":
             return rows | {"norm": cells}
-        shapes: list[Any] = [array.shape[1:] for array in kept[steps[0]].values()]
+        shapes: list[Any] = [array.shape[2:] for array in arrays.values()]
         times = runs * len(steps)
         dimensions = np.tile(np.concatenate(shapes), times), np.tile([*map(len, shapes)], times)
         sizes = np.tile([int(np.prod(shape)) for shape in shapes], times)

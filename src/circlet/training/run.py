@@ -270,7 +270,7 @@ class RunGroup(Group):
     def metrics(self) -> dict[str, Tensor]:
         """Return the metrics of all runs by name; checks them the first time."""
         values = self.equations.metrics(self.weights, self.data)
-        if not self.recorder.kept["curves"]:
+        if not self.recorder.steps["curves"]:
             expected = dict.fromkeys(self.recorder.metrics, (len(self.seeds),))
             check(f"{self.point.system.name}: metric", values, expected)
         return values

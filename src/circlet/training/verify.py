@@ -306,7 +306,7 @@ class _Trial:
     def _trained(self, seeds: list[int], schedule: Schedule) -> dict[int, Values]:
         """Train runs that log their first, last and some other steps."""
         *_, group = run_group(self._point(schedule), seeds, self.device, self.parents)
-        metrics = group.recorder.kept.get("curves", {}).get(self.point.steps, {})
+        metrics = group.recorder.last("curves")
         measured = {f"metric {k}": torch.from_numpy(v) for k, v in metrics.items()}
         return _by_seed(seeds, group.stack.arrays | measured)
 
