@@ -6,20 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+import time
 
 import numpy as np
-import plain
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from browsing import browser, empty_explorer, explore, page, page_of, screenshot, visit  # noqa: F401
-from msgspec import structs
 from projects import ROOT, empty_project, finished, project  # noqa: F401
 
-from circlet import build, cli
+from circlet import build, cli, native
 from circlet.analysis.make import computed
-from circlet.config import schema
-from circlet.config.experiment import Logs, Schedule
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import declared_systems, planning, registry, targets
@@ -28,8 +26,11 @@ from circlet.training.run import settle_torch
 
 # Seconds after which a test gives up waiting, even on a slow and busy machine.
 PATIENCE = 400
+CPU = torch.device("cpu")
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
+built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
 MINE = ROOT / "tests/mine"  # a collection like a user's
+NETWORKS = ROOT / "tests/networks"  # another, of networks
 os.environ.pop("SLURM_JOB_ID", None)  # jobs of SLURM wait until it ends them
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # for the processes of tests
 
@@ -53,8 +54,20 @@ def experiment(system="constant_attention", **changes):
 
 
 def config(results="results", **changes):
-    """A config with one small experiment, ``e``."""
-    return {"results": str(results), "experiments": {"e": experiment(**changes)}}
+    """A config with one small experiment, ``e``, and the collection of its system."""
+    own = {"results": str(results), "experiments": {"e": experiment(**changes)}}
+    is_network = changes.get("system", "").startswith("networks.")
+    return own | ({"collections": [str(NETWORKS)]} if is_network else {})
+
+
+def point_of(results="results", **changes):
+    """The first point of a config with one small experiment."""
+    return planning.plan(config(results, **changes)).points[0]
+
+
+def planned(results="results", others=None, /, **experiments):
+    """A study of some experiments; ``others``: other keys of its config."""
+    return planning.plan({"results": str(results), "experiments": experiments} | (others or {}))
 
 
 @pytest.fixture
@@ -68,24 +81,45 @@ def mine(tmp_path):
 def network(tmp_path, request):
     """A copy of a user's networks, with a name of its own, because modules are found by name."""
     copied = tmp_path / f"own{abs(hash(request.node.name)) % 10**9}"
-    return shutil.copytree(ROOT / "tests/networks", copied)
+    return shutil.copytree(NETWORKS, copied)
+
+
+def wait(condition, what="what was expected", seconds=PATIENCE):
+    """Wait until a condition holds, polling often; return its value."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(0.1)
+    return found
 
 
 @pytest.fixture
-def python():
-    """Return a function that starts a program in Python, which is killed at the end of the test."""
-    started = []
+def begin():
+    """Start processes of some code, with pipes to and from them; they end with the test."""
+    started, pipes = [], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 
-    def start(*arguments):
-        command = [sys.executable, "-c", *arguments]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        started.append(subprocess.Popen(command, text=True, **pipes))
+    def begin(code, *arguments):
+        started.append(subprocess.Popen([sys.executable, "-c", code, *arguments], **pipes))
         return started[-1]
 
-    yield start
+    yield begin
     for process in started:
         process.kill()
         process.communicate()
+
+
+def every_module():
+    """Return the names of all modules of the package, in order."""
+    files = (file.relative_to(registry.PACKAGE.parent) for file in registry.PACKAGE.rglob("*.py"))
+    return sorted(".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files)
+
+
+def output_of(code, *arguments, **options):
+    """Run code in a new process; return what it prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, **options
+    ).stdout.strip()
 
 
 def refused(make):
@@ -113,13 +147,6 @@ def error_of(capsys):
 def written(study):
     """Return the config of a study as in a file, without defaults."""
     return json.loads(study.whole_json)
-
-
-def with_logs(point, **schedules):
-    """The point with other schedules for some kinds of logs, as a config has them."""
-    decoded = schema.decoded(schedules, dict[str, Schedule | None])
-    log = Logs(**(point.schedules | decoded))
-    return replace(point, settings=structs.replace(point.settings, log=log))
 
 
 def config_of(*folders, results="results"):
@@ -163,14 +190,11 @@ def table_of(module, study):
     return computed(module, study, module.__name__).to_pandas()
 
 
-def respecify(monkeypatch, **changes):
-    """Replace some declarations of all systems."""
-    found = declared_systems.Systems.__getitem__
-    monkeypatch.setattr(
-        declared_systems.Systems,
-        "__getitem__",
-        lambda self, name: replace(found(self, name), **changes),
-    )
+def claim(kind, published=np.nan, n=np.nan, **others):
+    """A claim with a published value from n runs; ``others``: its interval, margin, and so on."""
+    unknown = ("published_low", "published_high", "margin", "least", "most")
+    known = {"kind": kind, "column": "x", "published": published, "published_n": n, "rival": ""}
+    return pd.Series(known | dict.fromkeys(unknown, np.nan) | others)
 
 
 def circle(p, k):
@@ -182,6 +206,13 @@ def grid(p, columns):
     """Return a grid: n + 1 is one column further, n + columns one row further."""
     n = np.arange(p)
     return np.stack([n % columns, n // columns], axis=1) * np.array([1.0, 1.3])
+
+
+def rewrite(path, change):
+    """Replace the frame of a log or a table, as if it had been made so."""
+    table = parquet.read(path)
+    made = pa.Table.from_pandas(change(table.to_pandas()), table.schema, preserve_index=False)
+    parquet.write(made, path, parquet.footer(path))
 
 
 def flipped(content, position, bit=4):
@@ -202,14 +233,3 @@ def mounted(folder, options):
         yield folder
     finally:
         subprocess.run(["umount", folder], check=True)
-
-
-def plain_run(point, seed, steps):
-    """Return train losses by step and the final network of the plain loop, the reference."""
-    dtype = getattr(torch, point.settings.dtype)
-    run = plain.one(point.system.name, point.parameters, point.seeds(seed), dtype)
-    losses = []
-    for number in range(1, steps + 1):
-        losses.append(run.loss())
-        run.step(number)
-    return losses, run.network

@@ -31,17 +31,19 @@ class Project:
     def __init__(self, folder: Path):
         self.folder = folder
 
-    def run(self, *command, check=True, **options):
-        environment = os.environ | {"PYTHONPATH": str(self.folder / "src")}
+    def begin(self, *command, start=subprocess.Popen, **options):
+        """Start a module, or some code, in the project."""
         how = () if command[0] == "-c" else ("-m",)
-        done = subprocess.run(
+        return start(
             [sys.executable, *how, *map(str, command)],
             cwd=self.folder,
-            env=environment,
-            capture_output=True,
+            env=os.environ | {"PYTHONPATH": str(self.folder / "src")},
             text=True,
             **options,
         )
+
+    def run(self, *command, check=True, **options):
+        done = self.begin(*command, start=subprocess.run, capture_output=True, **options)
         if check and done.returncode:
             raise AssertionError(f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done

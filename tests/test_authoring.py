@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, written
+from conftest import ROOT, experiment, planned, point_of, written
 from projects import edit
 
 from circlet import new, terminal
@@ -14,8 +14,6 @@ from circlet.errors import ConfigError
 from circlet.storage import progress
 from circlet.study import declared_systems, fingerprint, planning
 from circlet.training import job
-
-NETWORKS = ROOT / "tests/networks"
 
 
 @pytest.fixture
@@ -91,9 +89,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_made_is_one_line(mine, case):
-    make, said = REFUSED[case]
+@pytest.mark.parametrize(("make", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_made_is_one_line(mine, make, said):
     with pytest.raises(ConfigError, match=said):
         make(mine)
 
@@ -203,10 +200,8 @@ def test_check_tries_a_gradient_without_a_loss():
     from circlet import check
 
     for name in ("constant_attention", "embedding_mlp", "sparse_transformer"):
-        settings = {"system": name, "steps": 3, "seeds": {"count": 2}, "block": 2,
-                    "dtype": "float64"}  # fmt: skip
-        settings["parameters"] = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
-        point = planning.plan({"results": "results", "experiments": {"x": settings}}).points[0]
+        parameters = {"p": 7} if name != "sparse_transformer" else {"n_train": 64}
+        point = point_of(system=name, steps=3, dtype="float64", parameters=parameters)
         assert check._slope(point) == "gradients() agree with finite differences of train_loss"
 
 
@@ -232,9 +227,8 @@ def study_of(folder, results):
     declared_systems._spec.cache_clear()
     for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:
         del sys.modules[name]
-    settings = {"system": f"{folder.name}.quadratic", "steps": 3, "seeds": {"count": 2}, "block": 2}
-    config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
-    return planning.plan(config)
+    own = experiment(f"{folder.name}.quadratic", steps=3)
+    return planned(results, {"collections": [str(folder)]}, x=own)
 
 
 EDITS = {
@@ -252,9 +246,8 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("case", EDITS)
-def test_runs_follow_the_equations(network, tmp_path, case):
-    kind, old, replacement, state = EDITS[case]
+@pytest.mark.parametrize(("kind", "old", "replacement", "state"), EDITS.values(), ids=EDITS)
+def test_runs_follow_the_equations(network, tmp_path, kind, old, replacement, state):
     study = study_of(network, tmp_path / "results")
     job.run_block(next(study.blocks), "cpu")
     assert [found for _, found in progress.states(study)] == ["done"]

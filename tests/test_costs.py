@@ -3,9 +3,9 @@
 import warnings
 
 import pytest
-from conftest import written
+from conftest import NETWORKS, written
 from projects import edit
-from test_authoring import NETWORKS, SLOW, study_of
+from test_authoring import SLOW, study_of
 
 from circlet.cli import main
 from circlet.study import cost, fingerprint, measured, planning, user_cache

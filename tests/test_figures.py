@@ -147,12 +147,8 @@ def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
     panels.band(axes, rows, "x", "y", style.BLUE)
     (band,) = axes.collections
     (outline,) = band.get_paths()  # one piece
-    assert [y_at(outline, x) for x in range(3)] == [{0, 2}, {2}, {2, 4}]
-
-
-def y_at(outline, x):
-    """Return the heights of the corners of an outline at x."""
-    return {float(y) for at, y in outline.vertices if at == x}
+    corners = [{float(y) for at, y in outline.vertices if at == x} for x in range(3)]
+    assert corners == [{0, 2}, {2}, {2, 4}]
 
 
 def test_signs_have_the_colours_of_the_explorer():

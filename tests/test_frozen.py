@@ -5,10 +5,9 @@ import re
 import shutil
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 import yaml
-from conftest import experiment, make_tables, ran
+from conftest import experiment, make_tables, ran, rewrite
 from projects import edit
 
 from circlet import compare, frozen
@@ -69,12 +68,7 @@ def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
 
 def test_an_edited_number_is_found_and_a_damaged_table_named(folder, capsys):
     path = folder / "tables/structures.parquet"
-    table = parquet.read(path)
-    frame = table.to_pandas()
-    frame["is_circle"] = ~frame["is_circle"].astype(bool)
-    parquet.write(
-        pa.Table.from_pandas(frame, table.schema, preserve_index=False), path, parquet.footer(path)
-    )
+    rewrite(path, lambda frame: frame.assign(is_circle=~frame["is_circle"].astype(bool)))
     with pytest.raises(SystemExit):
         main(["audit", "--configfile", str(folder / "config.yaml")])
     assert "table1.parquet: " in capsys.readouterr().out

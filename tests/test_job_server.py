@@ -6,11 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from conftest import output_of, wait
 
 from circlet import job_server
 
@@ -82,13 +82,6 @@ def server(tmp_path_factory):
         yield server
 
 
-def wait(condition, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def is_running(process):
     try:
         return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
@@ -105,13 +98,11 @@ def test_a_job_has_the_place_and_the_streams_of_its_command(server):
         "print('an error', file=sys.stderr, flush=True);"
         "sys.exit(3)"
     )
-    seeded = subprocess.run(
-        [sys.executable, "-c", "print(hash('the same in all jobs'))"],
-        env=os.environ | {"PYTHONHASHSEED": "0"}, capture_output=True, text=True,
-    )  # fmt: skip
+    same = "print(hash('the same in all jobs'))"
+    seeded = output_of(same, env=os.environ | {"PYTHONHASHSEED": "0"})
     assert server.run(code) == (
         3,
-        f"[] {server.folder} blue words\nTrue ['circlet']\nFalse {seeded.stdout}",
+        f"[] {server.folder} blue words\nTrue ['circlet']\nFalse {seeded}\n",
         "an error\n",
     )
 

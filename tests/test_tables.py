@@ -17,6 +17,8 @@ from conftest import (
     config_of,
     experiment,
     make_tables,
+    planned,
+    rewrite,
     run_blocks,
     table_of,
     written,
@@ -40,14 +42,6 @@ def study(tmp_path):
     return run_blocks(planning.plan(runs | {"reproduce": {"table1": "e"}}))
 
 
-def rewrite(block, kind, change):
-    """Plant other values in a log, as if they had been measured."""
-    table = pq.read_table(block.log(kind))
-    frame = change(table.to_pandas())
-    planted = schema.conform(frame, list(schema.logs(block.point.system)[kind]), kind)
-    parquet.write(planted, block.log(kind), parquet.footer(block.log(kind)))
-
-
 def test_table1_of_planted_runs(study):
     """At weight decay 0.5 seed 0 is a circle, seed 1 diverged, and accuracies are known."""
     accuracy = {0: 0.75, 1: 0.5, 2: 0.25, 3: 0.5}
@@ -64,8 +58,8 @@ def test_table1_of_planted_runs(study):
         return frame
 
     for block in study.experiment("e")[1].blocks:
-        rewrite(block, "runs", plant_runs)
-        rewrite(block, "embeddings", plant_circle)
+        rewrite(block.log("runs"), plant_runs)
+        rewrite(block.log("embeddings"), plant_circle)
     row = make_tables(study, "table1").set_index("weight_decay").loc[0.5]
     assert (row["circles"], row["non_circles"], row["n_runs"], row["n_planned"]) == (1, 2, 3, 4)
     assert row["circle_accuracy"] == pytest.approx(75)
@@ -75,8 +69,7 @@ def test_table1_of_planted_runs(study):
 
 
 def test_two_systems_share_a_table(tmp_path):
-    both = {"a": experiment(), "b": experiment("particles")}
-    study = run_blocks(planning.plan({"results": str(tmp_path), "experiments": both}))
+    study = run_blocks(planned(tmp_path, a=experiment(), b=experiment("particles")))
     frame = make_tables(study, "runs")
     assert frame["f_a"].isna().tolist() == [True, True, False, False]
     assert frame["weight_decay"].isna().tolist() == [False, False, True, True]
@@ -258,7 +251,7 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
         return frame
 
     for block in study.blocks:
-        rewrite(block, "embeddings", plant)
+        rewrite(block.log("embeddings"), plant)
     found = make_tables(study, "structures")
     assert found["norm_ratio"].to_numpy() == pytest.approx(ratio)
     assert set(found["is_circle"]) == {is_circle}
@@ -300,9 +293,8 @@ FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FAULTS)
-def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, case):
-    file, old, new, expected = FAULTS[case]
+@pytest.mark.parametrize(("file", "old", "new", "expected"), FAULTS.values(), ids=FAULTS)
+def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, file, old, new, expected):
     edit(mine / file, old, new, 1)
     path, own = tmp_path / "mine.yaml", config_of(mine, results=tmp_path / "results")
     run_blocks(planning.plan(own))

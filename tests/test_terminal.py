@@ -4,7 +4,7 @@ import math
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, config_of, experiment, flipped, make_tables, ran, run_blocks
+from conftest import config, config_of, experiment, flipped, make_tables, planned, ran, run_blocks
 from projects import edit
 
 from circlet import cli, terminal
@@ -193,10 +193,8 @@ def test_tables_that_failed_are_named(half_done):
 def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):
     small = {"system": "embedding_mlp", "parameters": {"p": 7, "d": 6, "hidden": 5}}
     starts = [{"keep": {"strongest": 1, "of": "base"}}]
-    study = planning.plan({
-        "results": str(tmp_path), "parents": {"base": experiment(**small)},
-        "experiments": {"after": experiment(**small, interventions=starts)},
-    })  # fmt: skip
+    parents = {"parents": {"base": experiment(**small)}}
+    study = planned(tmp_path, parents, after=experiment(**small, interventions=starts))
     with pytest.raises(ConfigError, match=r"parents.base: there is no \S+/signals.parquet;"):
         terminal.plan(study)
     job.run_block(study.points[0].parent.blocks[0], "cpu")

@@ -144,14 +144,10 @@ def test_it_has_a_line_for_all_that_there_is(width):
     assert "43 %, about 100 s" in text and "failed table runs: no" in text
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
 def on_terminal(monkeypatch):
     """Replace standard error by a terminal of 80 columns."""
-    screen = Terminal()
+    screen = io.StringIO()
+    screen.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", screen)
     for name, value in {"TERM": "xterm", "COLUMNS": "80", "LINES": "24"}.items():
         monkeypatch.setenv(name, value)

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
+from conftest import claim
 from scipy.special import ndtr
 
 from circlet.analysis import contrasts, stats, verdicts
@@ -21,25 +21,16 @@ from circlet.analysis.verdicts import (
     UNDECIDED,
 )
 
-NAN = math.nan
-
-
-def claim(kind, published=NAN, n=NAN, low=NAN, high=NAN, margin=NAN, least=NAN, most=NAN):
-    return pd.Series(
-        {"kind": kind, "published": published, "published_low": low, "published_high": high,
-         "published_n": n, "margin": margin, "least": least, "most": most}
-    )  # fmt: skip
-
 
 def ours(value, half, n=300):
     return Estimate(value, value - half, value + half, n)
 
 
 RUNS = claim("share", 12, 100)
-MEAN = claim("mean", 40, 88, low=36, high=44)  # sd 19.1: the margin is 5.74
+MEAN = claim("mean", 40, 88, published_low=36, published_high=44)  # sd 19.1: the margin is 5.74
 BARE = claim("mean", 60, 25, margin=5)
 R = claim("correlation", -0.64, 82)
-TIME = claim("ratio", 285, 41, low=220, high=350, margin=1.5)
+TIME = claim("ratio", 285, 41, published_low=220, published_high=350, margin=1.5)
 EXACT = claim("exact", 198, margin=0.5)
 RISES = claim("words", margin=0.1, least=0.1)
 BETWEEN = claim("words", margin=0.5, least=2.5, most=5.5)
@@ -172,7 +163,8 @@ def test_chances_are_those_of_repeated_studies(n, n_theirs):
     found = []
     for _ in range(1000):
         theirs, mine = stream.normal(size=2) / np.sqrt((n_theirs, n)) + (0, 0.6)
-        judged = claim("mean", theirs, n_theirs, low=theirs - sizes[0], high=theirs + sizes[0])
+        ends = {"published_low": theirs - sizes[0], "published_high": theirs + sizes[0]}
+        judged = claim("mean", theirs, n_theirs, **ends)
         found.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
     names = [one.verdict for one in found]
     assert found[0].mistaken == pytest.approx(names.count(REPRODUCED) / 1000, abs=0.015)
@@ -209,7 +201,8 @@ def test_a_difference_smaller_than_the_margin_seldom_deviates():
     found = []
     for _ in range(2000):
         theirs, mine = stream.normal(size=2) / np.sqrt((100, 1000)) + (0, 0.27)
-        judged = claim("mean", theirs, 100, low=theirs - 0.196, high=theirs + 0.196)
+        ends = {"published_low": theirs - 0.196, "published_high": theirs + 0.196}
+        judged = claim("mean", theirs, 100, **ends)
         found.append(verdicts.judge(judged, ours(mine, 0.062, 1000)).verdict)  # the margin is 0.3
     assert found.count(DEVIATES) / 2000 < 0.04  # 0.025 plus four standard errors is 0.039
     assert found.count(DIFFERS) / 2000 > 0.5

@@ -4,15 +4,13 @@ import itertools
 import time
 
 import pytest
-import torch
-from conftest import config
+from conftest import CPU, built, config
 
 from circlet import bench, native
 from circlet.bench import training
 from circlet.study import cost, planning
 from circlet.training import native_run
 
-CPU = torch.device("cpu")
 SYSTEMS = training.systems()
 
 
@@ -96,7 +94,7 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
         assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
 
 
-@pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
+@built
 @pytest.mark.parametrize("system", KERNELS)
 def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     """The steps are of one run after another."""

@@ -6,13 +6,11 @@ import numpy as np
 import plain
 import pytest
 import torch
-from conftest import SYSTEMS, config, plain_run
+from conftest import CPU, SYSTEMS, config
 
 from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, run
-
-CPU = torch.device("cpu")
 
 # Parameters, dtype, steps, and tolerance of the final arrays. In float32, rounding makes a unit
 # of one run of constant_attention in twelve switch at another step, after which the trainings
@@ -64,14 +62,15 @@ def test_a_group_of_runs_equals_plain_loops(system, case):
     seeds = [0, 3, *range(4, 14)] if system == "constant_attention" else [0, 3]
     *_, group = run.run_group(one, seeds, CPU)
     for place, seed in enumerate(seeds):
+        alone = plain.one(system, one.parameters, one.seeds(seed), getattr(torch, dtype))
+        losses = []
+        for number in range(1, steps + 1):
+            losses += [alone.loss()] if system != "particles" else []
+            alone.step(number)
         if system == "particles":
-            alone = plain.one(system, one.parameters, one.seeds(seed), torch.float64)
-            for number in range(1, steps + 1):
-                alone.step(number)
             expected = {"embedding": alone.positions}
         else:
-            losses, network = plain_run(one, seed, steps)
-            expected = dict(network.named_parameters())
+            expected = dict(alone.network.named_parameters())
             logged = group.tables()["curves"].to_pandas().query("seed == @seed")
             found = logged.sort_values("step")["train_loss"][:steps]
             np.testing.assert_allclose(found, losses, rtol=max(tolerance, 1e-6))

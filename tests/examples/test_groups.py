@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, make_all, refused, run_blocks
+from conftest import ROOT, experiment, make_all, planned, refused, run_blocks
 
 import circlet
 from circlet import check, cli
@@ -33,9 +33,7 @@ NAMES = ("C1", "C7", "C12", "D1", "D2", "D5", "D8", "Q8", "Q12", "S3", "S4", "A4
 
 
 def study(results, **changes):
-    settings = {"system": "groups.mlp", "steps": 5, "seeds": {"count": 2}, "block": 2} | changes
-    config = {"results": str(results), "collections": [str(FOLDER)], "experiments": {"e": settings}}
-    return planning.plan(config)
+    return planned(results, {"collections": [str(FOLDER)]}, e=experiment("groups.mlp", **changes))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,9 +144,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
-    text = BAD[name]
+@pytest.mark.parametrize(("name", "text"), BAD.items())
+def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, text, tmp_path):
     error = refused(lambda: study(tmp_path, parameters={"group": name}))
     assert text in error and "experiments.e" in error
 
@@ -156,14 +153,14 @@ def test_a_bad_name_of_a_group_is_one_line_of_the_plan(name, tmp_path):
 @pytest.mark.parametrize("file", ("groups.yaml", "s5.yaml"))
 def test_its_configs_make_its_tables_and_figures(file):
     config = yaml.safe_load((FOLDER / file).read_text())
-    planned = planning.plan(config | {"collections": [str(FOLDER)]})
-    tables, figures = targets.names(planned)
+    whole = planning.plan(config | {"collections": [str(FOLDER)]})
+    tables, figures = targets.names(whole)
     own = {"groups.signals", "groups.outcomes", "groups.survival"}
     assert own <= set(tables)
     assert figures[-3:] == ["groups.cosets", "groups.survival", "groups.training"]
     assert all("outcome" not in name and "." not in name for name in figures[:-3])
     assert len(figures) > 4  # pictures of its experiments, without a line of code
-    assert all(point.count >= 10 for point in planned.points)
+    assert all(point.count >= 10 for point in whole.points)
 
 
 def test_circlet_check_finds_no_fault():

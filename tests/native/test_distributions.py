@@ -2,17 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
+from conftest import CPU, built, point_of
 from scipy.stats import ks_2samp
 
-from circlet import native
-from circlet.study import planning
 from circlet.training import native_run, run
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler"),
-]
+pytestmark = [pytest.mark.slow, built]
 
 CASES = {
     "constant_attention": (1000, 1000, {"weight_decay": 0.6}),
@@ -24,20 +19,10 @@ CASES = {
 @pytest.mark.parametrize("system", CASES)
 def test_ends_have_the_same_distribution(system):
     runs, steps, parameters = CASES[system]
-    settings = {
-        "system": system,
-        "steps": steps,
-        "seeds": {"count": runs},
-        "parameters": parameters,
-        "log": {"curves": {"at": [steps]}, "parameters": {"at": [steps]}},
-    }
-    study = planning.plan({"results": "results", "experiments": {"e": settings}})
-    point = study.points[0]
+    log = {"curves": {"at": [steps]}, "parameters": {"at": [steps]}}
+    point = point_of(system=system, steps=steps, parameters=parameters, log=log)
     seeds = list(range(runs))
-    ways = (
-        native_run.run(point, seeds, {}),
-        run.run(point, seeds, torch.device("cpu")),
-    )
+    ways = (native_run.run(point, seeds, {}), run.run(point, seeds, CPU))
     by_native, by_torch = (tables["runs"].to_pandas() for tables in ways)
     assert (by_native["status"] == by_torch["status"]).all()
     for name in ("train_loss", "test_loss", "test_accuracy"):

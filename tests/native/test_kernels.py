@@ -6,20 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config
+from conftest import CPU, SYSTEMS, built, config
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from circlet import native
-from circlet.study import declared_systems, planning, registry
+from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, native_run, run
 from circlet.training.optimizers import optimizer
 from circlet.training.stack import Stack
 
-SYSTEMS = declared_systems.Systems(registry.SHIPPED)
-CPU = torch.device("cpu")
-built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
 sizes, widths = st.integers(1, 40), st.integers(1, 300)
 shares = st.sampled_from([0.3, 0.5, 0.8])
 

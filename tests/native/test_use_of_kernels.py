@@ -7,16 +7,13 @@ import sys
 import time
 
 import pytest
-from conftest import config
+from conftest import SYSTEMS, built, config, point_of
 
 from circlet import native, terminal
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import declared_systems, measured, planning, registry, user_cache
+from circlet.study import measured, planning, user_cache
 from circlet.training import job, native_run
-
-SYSTEMS = declared_systems.Systems(registry.SHIPPED)
-built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
 
 
 @built
@@ -69,7 +66,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     user_cache.kept.cache_clear()
     point, other, large = (
-        planning.plan(config(tmp_path, system="embedding_mlp", parameters=own)).points[0]
+        point_of(tmp_path, system="embedding_mlp", parameters=own)
         for own in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
     )
     found = measured.of_kernel(point)
@@ -82,8 +79,7 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     assert [p.parameters["p"] for p in timed] == [59]
     for n_test in (64, 128, 64):
         own = {"n_test": n_test}
-        study = planning.plan(config(tmp_path, system="sparse_transformer", parameters=own))
-        measured.of_kernel(study.points[0])
+        measured.of_kernel(point_of(tmp_path, system="sparse_transformer", parameters=own))
     assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
     (tmp_path / "cache/embedding_mlp.json").write_text("{")
     user_cache.kept.cache_clear()

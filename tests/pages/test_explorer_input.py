@@ -4,15 +4,13 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from conftest import experiment
+from conftest import experiment, planned, rewrite
 from driving import choices, column, download, explorer_of, numbers, settled, step_now
 
 from circlet import build, cli
 from circlet.storage import parquet
-from circlet.study import planning, targets
+from circlet.study import targets
 from circlet.sweeps import explorer_budget
 from circlet.training import job
 
@@ -43,7 +41,7 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(explore, tmp_path,
     assert "seed 0: diverged at the end" in page.inner_text("#reading-now")
     assert page.inner_text("#embedding-note").endswith("some values are not finite")
     page.locator("#step-slider").fill("0")
-    study = planning.plan({"experiments": {name: DIVERGING[name]}, "results": str(tmp_path)})
+    study = planned(tmp_path, **{name: DIVERGING[name]})
     p = next(study.blocks).point.parameters["p"]
     assert page.locator("#embedding-picture svg > g + g text").count() >= p  # without texts of axes
     assert "finite" not in page.inner_text("#embedding-note")
@@ -122,11 +120,7 @@ def test_nothing_from_data_is_html(explore, tmp_path):
 
     def forged(target):
         if target.name == "explorer_runs":
-            path = target.outputs[0]
-            frame = pq.read_table(path).to_pandas()
-            frame["outcome"] = EVIL
-            table = pa.Table.from_pandas(frame, pq.read_schema(path), preserve_index=False)
-            parquet.write(table, path, parquet.footer(path))
+            rewrite(target.outputs[0], lambda frame: frame.assign(outcome=EVIL))
 
     page = settled(explore(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged)))
     assert column(page, 2) == [EVIL, EVIL]
@@ -172,13 +166,12 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
     broken = SPARSE["three"]["parameters"] | {"p": 2, "k": 2, "d": 2, "vocabulary": 2}
     settings = {"experiments": {"e": SPARSE["three"] | {"parameters": broken}}}
 
+    def without_query(states):
+        return states[~states["run_id"].str.endswith("s00000") | (states["name"] != "query")]
+
     def forged(target):
         if target.name == "explorer_states":
-            path = target.outputs[0]
-            table = pq.read_table(path)
-            names = zip(*(table[c].to_pylist() for c in ("run_id", "name")), strict=True)
-            kept = [not (r.endswith("s00000") and name == "query") for r, name in names]
-            parquet.write(table.filter(pa.array(kept)), path, parquet.footer(path))
+            rewrite(target.outputs[0], without_query)
 
     page = explore(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
     assert "s00000 cannot be shown: " in page.inner_text("#problem")
@@ -193,9 +186,7 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
 
 
 def test_a_partial_study_has_its_explorer(explore, tmp_path):
-    whole = planning.plan(
-        {"results": str(tmp_path), "experiments": {"e": experiment(seeds={"count": 4})}}
-    )
+    whole = planned(tmp_path, e=experiment(seeds={"count": 4}))
     job.run_block(next(whole.blocks), "cpu")
     cli.main(["partial", "--study", whole.json])
     page = explore(tmp_path / "partial/explorer.html")
@@ -205,7 +196,7 @@ def test_a_partial_study_has_its_explorer(explore, tmp_path):
 
 def test_missing_tables_are_named(explore, tmp_path):
     """A partial study leaves out tables that cannot be made."""
-    study = planning.plan({"results": str(tmp_path), "experiments": {"e": experiment()}})
+    study = planned(tmp_path, e=experiment())
     study = replace(study, left_out=("explorer_runs", "explorer_states"))
     build.make(targets.explorer(study))
     page = explore(tmp_path / "explorer.html")

@@ -6,7 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 from browsing import serious
-from conftest import ROOT, experiment, make_all, run_blocks
+from conftest import NETWORKS, experiment, make_all, run_blocks
 from driving import choices, explorer_of, settled
 
 from circlet.study import planning, targets
@@ -45,7 +45,7 @@ EXPERIMENTS = {
 }
 
 
-def settings_of(experiments, collection=ROOT / "tests/networks"):
+def settings_of(experiments, collection=NETWORKS):
     """Return a config without results."""
     return {"collections": [str(collection)], "experiments": experiments}
 
@@ -161,7 +161,7 @@ DECLARED = """    metrics={
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
     """Return the explorer of a network with many metrics."""
-    folder = shutil.copytree(ROOT / "tests/networks", tmp_path_factory.mktemp("of") / "many")
+    folder = shutil.copytree(NETWORKS, tmp_path_factory.mktemp("of") / "many")
     with (folder / "equations/teacher.py").open("a") as equations:
         equations.write(MANY)
     file = folder / "systems/teacher.py"

@@ -22,10 +22,6 @@ def card(*changes):
     return pd.DataFrame([ROW | {"claim": f"c{i}"} | change for i, change in enumerate(changes)])
 
 
-def claims_of(found):
-    return [[row["claim"] for row in one.claims] for one in found]
-
-
 def test_a_value_has_its_unit_and_interval():
     assert story.measured(ROW) == "11 of 100 [8, 14]"
     assert story.measured(ROW | {"measured_n": 200}) == "11 of 100 [8, 14] (22 of our 200)"
@@ -89,7 +85,8 @@ def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_
     other = {"verdict": "deviates"}
     agreeing = ({}, {"verdict": "compatible"}, {"verdict": "not_run"})
     found = story.differing(card(same, other, same, same | {"tally": "repeat"}, other, *agreeing))
-    assert claims_of(found) == [["c0", "c2"], ["c1"], ["c4"]]
+    names = [[row["claim"] for row in one.claims] for one in found]
+    assert names == [["c0", "c2"], ["c1"], ["c4"]]
     assert [one.reason for one in found] == ["The line is flatter.", "", ""]
 
 

@@ -1,8 +1,8 @@
 """The field's usual code for one run of a system: nn.Module, autograd, torch.optim.
 
 circlet's trainer must give the same results; ``python tests/plain`` times this code. A module,
-named as its system, defines ``network``, ``data`` and ``loss``, or ``one(parameters, seeds,
-dtype)``. Pairs and all draws (initial values, splits, orders) come from the system's equations.
+named as its system, defines ``network`` and ``examples``, or ``one(parameters, seeds, dtype)``.
+Pairs and all draws (initial values, splits, orders) come from the system's equations.
 """
 
 import importlib
@@ -27,19 +27,19 @@ class Training:
     network: nn.Module
     optimizer: torch.optim.Optimizer  # of its parameters
     examples: Examples  # the whole train set
-    loss_of: Callable[[nn.Module, Examples], Tensor]
     batch: Callable[[int], Examples] | None = None
     """If it trains on batches: the examples of a step, from 1."""
 
     def loss(self) -> float:
         """The loss on the whole train set."""
         with torch.no_grad():
-            return self.loss_of(self.network, self.examples).item()
+            return cross_entropy(self.network, self.examples).item()
 
     def step(self, number: int) -> None:
         """Train for one step; steps count from 1."""
         self.optimizer.zero_grad()
-        self.loss_of(self.network, self.batch(number) if self.batch else self.examples).backward()
+        chosen = self.batch(number) if self.batch else self.examples
+        cross_entropy(self.network, chosen).backward()
         self.optimizer.step()
 
 
@@ -68,4 +68,4 @@ def one(system: str, parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtyp
         lr=parameters["learning_rate"],
         weight_decay=parameters["weight_decay"],
     )
-    return Training(network, optimizer, own.data(parameters, seeds)["train"], own.loss)
+    return Training(network, optimizer, own.examples(parameters, seeds))

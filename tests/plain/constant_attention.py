@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from circlet.collections.musat.equations import constant_attention as equations
 from circlet.study.seeds import Seeds
-from plain import Arrays, Examples, cross_entropy, set_parameters
+from plain import Arrays, Examples, set_parameters
 
 
 class ConstantAttention(nn.Module):
@@ -33,11 +33,8 @@ def network(parameters: dict[str, Any], seeds: Seeds) -> nn.Module:
     return ConstantAttention(equations.initial(parameters, seeds))
 
 
-def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
+def examples(parameters: dict[str, Any], seeds: Seeds) -> Examples:
     """Train pairs (a, b) and their sums."""
     pairs = torch.as_tensor(equations.pairs(parameters["p"]))
     pairs = pairs[torch.as_tensor(equations.train_mask(parameters, seeds))]
-    return {"train": (pairs, pairs.sum(1) % parameters["p"])}
-
-
-loss = cross_entropy
+    return pairs, pairs.sum(1) % parameters["p"]

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from circlet.collections.ding.equations import embedding_mlp as equations
 from circlet.study.seeds import Seeds
-from plain import Arrays, Examples, cross_entropy, set_parameters
+from plain import Arrays, Examples, set_parameters
 
 
 class EmbeddingMLP(nn.Module):
@@ -36,12 +36,9 @@ def network(parameters: dict[str, Any], seeds: Seeds) -> nn.Module:
     return EmbeddingMLP(equations.initial(parameters, seeds), parameters["activation"])
 
 
-def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
+def examples(parameters: dict[str, Any], seeds: Seeds) -> Examples:
     """Train pairs, a and b, and their sums."""
     p = parameters["p"]
     every = torch.cartesian_prod(torch.arange(p), torch.arange(p))
     a, b = every[torch.as_tensor(equations.train_mask(parameters, seeds))].T
-    return {"train": (a.contiguous(), b.contiguous(), (a + b) % p)}
-
-
-loss = cross_entropy
+    return a.contiguous(), b.contiguous(), (a + b) % p

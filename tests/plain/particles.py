@@ -50,5 +50,4 @@ class Particles:
 
 
 def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Particles:
-    """One run."""
     return Particles(parameters, seeds, dtype)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from circlet.collections.odonnat.equations import sparse_transformer as equations
 from circlet.study.seeds import Seeds
-from plain import Arrays, Examples, Training, cross_entropy, set_parameters
+from plain import Arrays, Examples, Training, set_parameters
 
 
 class SparseTransformer(nn.Module):
@@ -41,27 +41,13 @@ class SparseTransformer(nn.Module):
         return (xi + keep * m) @ self.embedding.weight.T
 
 
-def network(parameters: dict[str, Any], seeds: Seeds) -> SparseTransformer:
-    """The network of one run at step 0."""
-    return SparseTransformer(equations.initial(parameters, seeds))
-
-
-def data(parameters: dict[str, Any], seeds: Seeds) -> dict[str, Examples]:
-    """Train sequences and their sums."""
-    train, _ = equations.sequences(parameters, seeds)
-    tokens = torch.as_tensor(train).long()
-    return {"train": (tokens, tokens[:, : parameters["k"]].sum(1) % parameters["p"])}
-
-
-learning_rate_multipliers = equations.learning_rate_multipliers
-loss = cross_entropy
-
-
 def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
     """One run: in batches, with dropout."""
-    own = network(parameters, seeds).to(dtype)
-    tokens, target = data(parameters, seeds)["train"]
-    rate, multiples = parameters["learning_rate"], learning_rate_multipliers(parameters)
+    own = SparseTransformer(equations.initial(parameters, seeds)).to(dtype)
+    tokens = torch.as_tensor(equations.sequences(parameters, seeds)[0]).long()
+    target = tokens[:, : parameters["k"]].sum(1) % parameters["p"]
+    rate = parameters["learning_rate"]
+    multiples = equations.learning_rate_multipliers(parameters)
     groups = [
         {"params": [values], "lr": rate * multiples.get(name, 1)}
         for name, values in own.named_parameters()
@@ -85,4 +71,4 @@ def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Trainin
         keep = torch.as_tensor(kept[:, part].T / (1 - dropout)).to(dtype)
         return tokens[chosen], keep, target[chosen]
 
-    return Training(own, optimizer, (tokens, target), loss, batch)
+    return Training(own, optimizer, (tokens, target), batch)

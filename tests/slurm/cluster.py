@@ -12,10 +12,9 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 from pathlib import Path
 
-from conftest import PATIENCE
+from conftest import PATIENCE, wait
 
 ETC = Path("/etc/slurm")
 MARK = "# made by circlet's tests, and replaced by them"
@@ -25,15 +24,6 @@ PORT = 17816
 # Seconds until processes that still run after a signal are killed, and until the jobs of a silent
 # node are given to others.
 KILL_WAIT, SILENCE = 5, 8
-
-
-def wait(condition, what, seconds=PATIENCE):
-    """Wait until a condition holds, polling often; return its value."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
-        time.sleep(0.1)
-    return found
 
 
 def output(*command):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import cluster as slurm
 import pytest
+from conftest import planned
 from projects import project_copy, start_seconds
 from sweep import SHORT, Sweep
 
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.training import job
 
 
@@ -45,9 +45,7 @@ def sweep(cluster, tmp_path):
 
 def made_here(folder, experiment):
     """Train a block in this process; return the block and the seconds."""
-    block = next(
-        planning.plan({"results": str(folder), "experiments": {"long": experiment}}).blocks
-    )
+    block = next(planned(folder, long=experiment).blocks)
     started = time.process_time()
     job.run_block(block, "cpu")
     return block, time.process_time() - started

@@ -4,14 +4,13 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import cluster as slurm
 import pandas as pd
 import yaml
-from conftest import PATIENCE, run_blocks
+from conftest import PATIENCE, experiment, run_blocks
 from projects import Project
 
 from circlet.storage import parquet
@@ -21,10 +20,7 @@ SHORT = {
     "system": "particles", "parameters": {"p": 5}, "steps": 20, "block": 1, "seeds": {"count": 3},
 }  # fmt: skip
 # One of its three points fails in a broken project.
-ONE_FAILS = {
-    "system": "constant_attention", "steps": 5, "block": 2, "seeds": {"count": 2},
-    "sweep": {"train_fraction": [0.25, 0.5, 0.8]},
-}  # fmt: skip
+ONE_FAILS = experiment(sweep={"train_fraction": [0.25, 0.5, 0.8]})
 TRAINING = "src/circlet/training/native_run.py"
 WHOLE = "    groups: list[Group] = []\n"
 BROKEN = """\
@@ -58,15 +54,13 @@ class Sweep:
 
     def start(self, *arguments):
         """Start Snakemake, and collect its output. Without groups in arguments there are none."""
-        command = [sys.executable, "-m", "snakemake", *arguments, "--profile", "profiles/slurm"]
+        command = ["snakemake", *arguments, "--profile", "profiles/slurm", *FAST]
         if "--group-components" not in arguments:
             command += ["--group-components", "short=1"]
         self.lines = []
-        self.process = subprocess.Popen(
-            [*command, *FAST], cwd=self.project.folder, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONPATH": str(self.project.folder / "src")},
-        )  # fmt: skip
+        self.process = self.project.begin(
+            *command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         self.reader = threading.Thread(target=self._gather, args=[self.process], daemon=True)
         self.reader.start()
         return self

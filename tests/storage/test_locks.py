@@ -74,9 +74,9 @@ job.run_block(block, "cpu", progress)
 
 
 @pytest.fixture
-def orphan(block, python):
+def orphan(block, begin):
     """A process that has run the block to its middle, and goes on when it reads a line."""
-    process = python(ORPHAN, block.study)
+    process = begin(ORPHAN, block.study)
     assert process.stdout.readline() == "begun\n"
     return process
 

@@ -7,11 +7,10 @@ from unittest.mock import Mock
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import experiment, flipped, ran, run_blocks
+from conftest import experiment, flipped, planned, ran, run_blocks
 
 from circlet.errors import LogError
 from circlet.storage import files, parquet, progress
-from circlet.study import planning
 
 
 @pytest.fixture
@@ -43,9 +42,8 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("case", SPOILT)
-def test_a_log_that_cannot_be_read_is_named(block, case):
-    spoil, said = SPOILT[case]
+@pytest.mark.parametrize(("spoil", "said"), SPOILT.values(), ids=SPOILT)
+def test_a_log_that_cannot_be_read_is_named(block, spoil, said):
     spoil(block.log("runs"))
     with refused(block.log("runs"), said):
         parquet.read_log(block, "runs")
@@ -108,10 +106,8 @@ def test_a_flipped_bit_is_always_found(block):
 
 def test_no_log_is_taken_for_another(tmp_path):
     """Every pair of logs is swapped, over two experiments, two points and two blocks."""
-    study = planning.plan({"results": str(tmp_path), "experiments": {
-        "a": experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4}),
-        "b": experiment("particles"),
-    }})  # fmt: skip
+    swept = experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
+    study = planned(tmp_path, a=swept, b=experiment("particles"))
     every = [(block, kind) for block in study.blocks for kind in block.point.logs]
     run_blocks(study)
     content = {block.log(kind): block.log(kind).read_bytes() for block, kind in every}

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
-from conftest import config, experiment, make_tables, run_blocks
+from conftest import config, experiment, make_tables, planned, run_blocks
 
 import circlet
 from circlet.errors import ConfigError, LogError
@@ -18,11 +18,8 @@ from circlet.training import job
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """Two systems; the first sweeps a parameter without a label."""
-    both = {
-        "a": experiment(sweep={"hidden": [8, 16], "weight_decay": [0, 0.5]}),
-        "b": experiment("particles"),
-    }
-    made = planning.plan({"results": str(tmp_path_factory.mktemp("r")), "experiments": both})
+    swept = experiment(sweep={"hidden": [8, 16], "weight_decay": [0, 0.5]})
+    made = planned(tmp_path_factory.mktemp("r"), a=swept, b=experiment("particles"))
     make_tables(run_blocks(made), "runs")
     return made
 

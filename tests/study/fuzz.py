@@ -81,10 +81,7 @@ def _places(config) -> list[tuple]:
 
 def _nudge(config: dict, rng: random.Random) -> None:
     """Change one value without changing its type."""
-    places = _places(config)
-    if not places:
-        return
-    here, key = rng.choice(places)
+    here, key = rng.choice(_places(config))
     value = here[key]
     match value:
         case bool():
@@ -111,10 +108,7 @@ def _nudge(config: dict, rng: random.Random) -> None:
 
 def _misplace(config: dict, rng: random.Random) -> None:
     """Delete, repeat or exchange what is written at two places."""
-    places = _places(config)
-    if not places:
-        return
-    (here, key), (there, other) = rng.choices(places, k=2)
+    (here, key), (there, other) = rng.choices(_places(config), k=2)
     match rng.randrange(3):
         case 0:
             del here[key]

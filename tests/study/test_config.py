@@ -3,7 +3,7 @@ import json
 import pytest
 import reference
 import yaml
-from conftest import ROOT, SYSTEMS, config, experiment, refused
+from conftest import ROOT, SYSTEMS, config, experiment, planned, refused
 
 from circlet.config import schema
 from circlet.config.collection import CollectionFile
@@ -11,7 +11,13 @@ from circlet.config.experiment import Schedule, Seeds
 from circlet.errors import ConfigError
 from circlet.study import planning, registry
 
-INF = float("inf")
+LOW = {"metric": "test_loss", "below": 1}
+
+
+def milestones(**given):
+    return config() | {"milestones": given}
+
+
 BAD = {
     "missing steps": (
         {"results": "r", "experiments": {"e": {"system": "particles", "seeds": {"count": 50}}}},
@@ -54,14 +60,33 @@ BAD = {
     "unknown role": (config() | {"reproduce": {"table9": "e"}}, "unknown key 'table9'"),
     "a key that is a number": (config() | {"reproduce": {5: "e"}}, "5 is not a valid name"),
     "no value": (config(steps=None), "e.steps: has no value: give one, or leave it out"),
-    "infinite threshold": (config() | {"milestones": {"a": {"metric": "test_loss", "above": INF}}},
+    "infinite threshold": (milestones(a={"metric": "test_loss", "above": float("inf")}),
                            "milestones.a.above: inf must be finite"),
-    "a milestone that is not there": (config() | {"milestones": {"memorised_stpe": None}},
+    "a milestone that is not there": (milestones(memorised_stpe=None),
                                       "did you mean 'memorised_step'?"),
-    "half a delay": (config() | {"milestones": {
-        "a": {"metric": "test_loss", "above": 1, "from": "memorised_step"}}}, "or from and to"),
-    "a delay from nothing": (config() | {"milestones": {"memorised_step": None}},
+    "half a delay": (milestones(a=LOW | {"from": "memorised_step"}), "or from and to"),
+    "a delay from nothing": (milestones(memorised_step=None),
                              "remove this usual one, too, with `delay: null`"),
+    "a delay to nothing": (milestones(wait={"from": "memorised_step", "to": "x"}),
+                           "no milestone with a metric 'x' (there are: m"),
+    "a delay with a metric": (
+        milestones(wait={
+            "from": "memorised_step", "to": "generalised_step", "metric": "test_loss"}),
+        "wait: with from and to, remove metric"),
+    "a delay by a metric": (milestones(delay={"metric": "test_loss"}),
+                            "delay: must have a metric, and either above or"),
+    "unknown metric": (milestones(fast={"metric": "test_acuracy", "above": 1}),
+                       "fast.metric: no system has a metric"),
+    "no threshold": (milestones(fast={"metric": "test_loss"}),
+                     "fast: must have a metric, and either above or below"),
+    "two thresholds": (milestones(fast=LOW | {"above": 1}), "either above or below"),
+    "an outcome as a milestone": (milestones(is_circle=LOW), "is also an outcome of a system"),
+    "a column as a milestone": (milestones(run_id=LOW), "run_id: is also a column of tables"),
+    "a parameter": (milestones(weight_decay=LOW), "weight_decay: is also a column of tables"),
+    "a metric as a milestone": (milestones(train_loss=LOW), "loss: is also a column of tables"),
+    "another milestone's column": (
+        milestones(delay_after=LOW),
+        "delay_after: is also a column of the milestone delay; choose another name, or remove"),
     "cases and a sample": (config(cases=[{"p": 5}, {"p": 7}], sample=5), "both cases and sample"),
     "more seeds nowhere": (
         config(cases=[{"p": 5, "d": 3}, {"p": 7}],
@@ -94,15 +119,13 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_config_is_one_line_that_names_the_key(case):
-    changes, expected = BAD[case]
+@pytest.mark.parametrize(("changes", "expected"), BAD.values(), ids=BAD)
+def test_bad_config_is_one_line_that_names_the_key(changes, expected):
     assert expected in refused(lambda: planning.plan(changes))
 
 
 def test_missing_config_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="No such file"):
-        planning.plan_file(tmp_path / "none.yaml")
+    assert "No such file" in refused(lambda: planning.plan_file(tmp_path / "none.yaml"))
 
 
 def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
@@ -150,9 +173,7 @@ def test_shipped_configs_write_to_different_folders():
 def test_a_role_needs_the_signals_that_it_fits():
     def study(**log):
         settings = experiment("embedding_mlp", steps=50, log=log)
-        return planning.plan(
-            {"results": "r", "experiments": {"e": settings}, "reproduce": {"ode_dimensions": "e"}}
-        )
+        return planned("r", {"reproduce": {"ode_dimensions": "e"}}, e=settings)
 
     assert study(signals={"every": 1})
     with pytest.raises(ConfigError, match="logs signals of every step to 50, e does not"):

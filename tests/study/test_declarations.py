@@ -2,6 +2,7 @@
 
 import pytest
 from conftest import config_of, refused
+from projects import edit
 
 from circlet.errors import ConfigError
 from circlet.study import planning, targets
@@ -31,12 +32,9 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_declaration_is_one_line_that_names_the_file(mine, case):
-    file, old, new, expected = WRONG[case]
-    text = (mine / file).read_text()
-    assert old in text
-    (mine / file).write_text(text.replace(old, new, 1))
+@pytest.mark.parametrize(("file", "old", "new", "expected"), WRONG.values(), ids=WRONG)
+def test_a_wrong_declaration_is_one_line_that_names_the_file(mine, file, old, new, expected):
+    edit(mine / file, old, new, 1)
     said = refused(lambda: planning.plan(config_of(mine)))
     assert said.startswith(str(mine / file)) and expected in said
 
@@ -56,6 +54,5 @@ def test_the_plan_says_it(mine, tmp_path, error_of):
 
 
 def test_declarations_may_have_types(mine):
-    text = (mine / TABLE).read_text()
-    (mine / TABLE).write_text(text.replace("TABLES =", "TABLES: tuple[str, ...] ="))
+    edit(mine / TABLE, "TABLES =", "TABLES: tuple[str, ...] =")
     assert "mine.distances" in targets.names(planning.plan(config_of(mine)))[0]

@@ -4,13 +4,12 @@ import functools
 import json
 import os
 import shutil
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SYSTEMS, config_of
+from conftest import ROOT, SYSTEMS, config_of, output_of
+from projects import edit
 
 from circlet.study import fingerprint, planning, registry, targets
 
@@ -56,14 +55,6 @@ def test_a_release_changes_no_fingerprint(monkeypatch):
         assert fingerprint.digest("circlet.sweeps.tables.scorecard") == before
 
 
-def test_a_package_counts_for_what_is_below_it(monkeypatch):
-    """Python runs the package, though the folders in between have no code."""
-    name = "circlet.collections.musat.tables.pair_sums"
-    before = fingerprint.digest(name)
-    with edited(monkeypatch, "/musat/__init__.py"):
-        assert fingerprint.digest(name) != before
-
-
 # A process that prints how many modules it parses, and a fingerprint.
 PARSES = """
 import ast
@@ -80,11 +71,8 @@ def test_processes_share_summaries_of_sources(tmp_path):
     """A file that is damaged, or of a folder that cannot be written, only costs time."""
 
     def run(cache=tmp_path):
-        done = subprocess.run(
-            [sys.executable, "-c", PARSES], env=os.environ | {"XDG_CACHE_HOME": str(cache)},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        number, digest = done.stdout.split()
+        said = output_of(PARSES, env=os.environ | {"XDG_CACHE_HOME": str(cache)})
+        number, digest = said.split()
         return int(number), digest
 
     number, digest = run()
@@ -240,9 +228,7 @@ def test_the_fingerprint_of_a_users_table(mine, tmp_path):
     assert code_of(shutil.copytree(mine, tmp_path / "moved/mine")) == before
     for case, (file, old, new, counts) in EDITS.items():
         folder = shutil.copytree(mine, tmp_path / case / "mine")
-        text = (folder / file).read_text()
-        assert old in text
-        (folder / file).write_text(text.replace(old, new))
+        edit(folder / file, old, new)
         assert (code_of(folder) != before) == counts, case
 
 
@@ -274,6 +260,7 @@ def test_all_names_that_an_import_gives_once_more_count(mine):
 
 
 def test_an_init_of_a_users_collection_counts(mine, tmp_path):
+    """Python runs the package, though the folders in between have no code."""
     other = shutil.copytree(mine, tmp_path / "other/mine")
     (other / "__init__.py").write_text("x = 1\n")
     assert code_of(other) != code_of(mine)

@@ -8,11 +8,10 @@ import sys
 
 import pytest
 import yaml
-from conftest import ROOT, config_of
+from conftest import ROOT, config_of, every_module
 
 from circlet.study import fingerprint, registry
 
-PACKAGE = registry.PACKAGE
 BASE = ("", "errors", "lazy_import", "config", "study")
 FILES = (*BASE, "storage")
 SPEC = ("systems.spec", "systems.parameters")
@@ -69,13 +68,7 @@ ROOMS = {
 HEAVY = {"torch", "pandas", "pyarrow", "matplotlib", "scipy"}
 
 
-def every_module():
-    for path in PACKAGE.rglob("*.py"):
-        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        yield ".".join(part for part in parts if part != "__init__")
-
-
-MODULES = sorted(every_module())
+MODULES = every_module()
 
 
 @functools.cache

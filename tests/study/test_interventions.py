@@ -3,16 +3,14 @@ import shutil
 
 import numpy as np
 import pytest
-import torch
-from conftest import ROOT, config, experiment, refused, run_blocks
+from conftest import CPU, NETWORKS, config, experiment, planned, refused, run_blocks
+from projects import edit
 
 from circlet.errors import CircletError, ConfigError
 from circlet.storage import parquet
 from circlet.study import interventions, planning
 from circlet.study.seeds import Seeds
 from circlet.training import job, run
-
-CPU = torch.device("cpu")
 
 
 def start(p=13, d=6, seed=0):
@@ -76,15 +74,11 @@ def small(**changes):
     return experiment("embedding_mlp", parameters={"p": 11, "d": 6, "hidden": 8}, **changes)
 
 
-def study(folder, **experiments):
-    return planning.plan({"results": str(folder), "experiments": experiments})
-
-
 def test_order_matters_and_is_kept(tmp_path):
     acts = [{"scale": {"frequency": 2, "factor": 3}}, {"keep": {"frequencies": [2]}}]
-    point = study(tmp_path, e=small(interventions=acts)).points[0]
+    point = planned(tmp_path, e=small(interventions=acts)).points[0]
     assert point.name == ("p11_d6_hidden-8_wd0.5_scale-frequency-2-factor-3_keep-frequencies-2")
-    plain = study(tmp_path, e=small()).points[0]
+    plain = planned(tmp_path, e=small()).points[0]
     before = run.initials(plain, [1], {})[0]["embedding"]
     after = run.initials(point, [1], {})[0]["embedding"]
     np.testing.assert_allclose(signals(after)[2], 3 * signals(before)[2])
@@ -94,7 +88,7 @@ def test_order_matters_and_is_kept(tmp_path):
 def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_path):
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
-    plans = [study(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
+    plans = [planned(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
     every = [*plans, plans[0].part(["e"]), planning.plan(json.loads(plans[0].json))]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
     for one in every:
@@ -103,7 +97,7 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
 
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
     log = {"parameters": {}}
-    point = study(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20, log=log)).points[0]
+    point = planned(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20, log=log)).points[0]
     logs = {k: t.to_pandas() for k, t in run.run(point, [0, 1], CPU).items()}
     vectors = logs["embeddings"].sort_values(["seed", "token", "step"])["vector"]
     vectors = np.stack(vectors).reshape(-1, 2, 6)
@@ -115,7 +109,7 @@ def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
 
 
 def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
-    whole = study(
+    whole = planned(
         tmp_path,
         base=small(seeds={"count": 4}),
         starts=small(interventions=[{"keep": {"strongest": 2, "of": "base"}}], block=1),
@@ -134,7 +128,7 @@ def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
 
 
 def test_a_run_whose_base_diverged_says_so(tmp_path):
-    whole = study(tmp_path, base=small(), starts=small(interventions=strongest("base")))
+    whole = planned(tmp_path, base=small(), starts=small(interventions=strongest("base")))
     point = whole.experiment("starts")[0]
     ends = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
     runs = run.run(point, [0, 1], CPU, ends)["runs"].to_pandas()
@@ -143,7 +137,7 @@ def test_a_run_whose_base_diverged_says_so(tmp_path):
 
 def test_the_base_is_part_of_what_a_log_was_made_with(tmp_path):
     def spec(**changes):
-        whole = study(
+        whole = planned(
             tmp_path, base=small(**changes), starts=small(interventions=strongest("base"))
         )
         return whole.experiment("starts")[0].spec
@@ -184,36 +178,35 @@ def strongest(of):
     ],
 )
 def test_bad_interventions_are_one_line(tmp_path, acts, message):
-    assert message in refused(lambda: study(tmp_path, e=small(interventions=acts)))
+    assert message in refused(lambda: planned(tmp_path, e=small(interventions=acts)))
 
 
 def test_an_embedding_that_is_not_there_cannot_be_frozen(tmp_path):
-    frozen = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
-    with pytest.raises(ConfigError, match=r"freeze acts on the embedding, but networks\.regr"):
-        planning.plan(frozen | {"collections": [str(ROOT / "tests/networks")]})
+    own = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
+    assert "freeze acts on the embedding, but networks.regr" in refused(lambda: planning.plan(own))
 
 
 def test_a_base_needs_the_same_parameters(tmp_path):
     starts = small(interventions=strongest("base"))
     with pytest.raises(ConfigError, match="no point with the parameters"):
-        study(tmp_path, base=experiment("embedding_mlp"), starts=starts)
+        planned(tmp_path, base=experiment("embedding_mlp"), starts=starts)
 
 
 def test_lists_of_values_are_points(tmp_path):
     acts = [{"scale": {"frequency": [1, 2], "factor": [0.5, 2]}}]
-    whole = study(tmp_path, e=small(interventions=acts, seeds={"count": 2, "embedding": [3, 4]}))
+    whole = planned(tmp_path, e=small(interventions=acts, seeds={"count": 2, "embedding": [3, 4]}))
     assert len(whole.points) == 8
     assert len({point.name for point in whole.points}) == 8
     assert {point.keys["scale_factor"] for point in whole.points} == {0.5, 2.0}
     assert {point.seeds(1).embedding for point in whole.points} == {3, 4}
     kept = [{"keep": {"frequencies": [[1], [1, 2]]}}]
-    names = [point.name for point in study(tmp_path, e=small(interventions=kept)).points]
+    names = [point.name for point in planned(tmp_path, e=small(interventions=kept)).points]
     assert [name.rsplit("-", 1)[1] for name in names] == ["1", "1+2"]
 
 
 def test_a_base_may_have_a_base(tmp_path):
     """The job of the last experiment in a chain can be planned and run on its own."""
-    whole = study(
+    whole = planned(
         tmp_path,
         a=small(seeds={"count": 6}, block=3),
         b=small(interventions=strongest("a"), seeds={"count": 4}),
@@ -231,7 +224,7 @@ def test_a_base_may_have_a_base(tmp_path):
 
 
 def test_the_part_of_a_study_knows_its_bases(tmp_path):
-    whole = study(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
+    whole = planned(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
     part = whole.part(["b"])
     assert [p.experiment for p in part.points] == ["b"]
     assert list(part.config.parents) == ["a"]
@@ -242,17 +235,17 @@ def test_the_part_of_a_study_knows_its_bases(tmp_path):
 def test_which_base_is_meant_is_never_guessed(tmp_path):
     two = small(interventions=[{"scale": {"frequency": 1, "factor": [0.5, 2]}}])
     with pytest.raises(ConfigError, match="base has more than one point with"):
-        study(tmp_path, base=two, starts=small(interventions=strongest("base")))
+        planned(tmp_path, base=two, starts=small(interventions=strongest("base")))
     both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
     starts = small(interventions=strongest("base"), dtype="float64")
-    point = study(tmp_path, base=both, starts=starts).experiment("starts")[0]
+    point = planned(tmp_path, base=both, starts=starts).experiment("starts")[0]
     assert point.parent.settings.dtype == "float64"
 
 
 @pytest.mark.parametrize("kind", ["signals", "embeddings"])
 def test_logs_that_tables_need_must_be_written(tmp_path, kind):
     with pytest.raises(ConfigError, match=f"log.{kind}: the tables need its first and last step"):
-        study(tmp_path, e=small(log={kind: None}))
+        planned(tmp_path, e=small(log={kind: None}))
 
 
 def golden_values():
@@ -270,13 +263,11 @@ def golden_values():
 # Interventions of a user's folder.
 
 
-def mixed(tmp_path, folder=ROOT / "tests/networks", **arguments):
+def mixed(tmp_path, folder=NETWORKS, **arguments):
     act = {f"{folder.name}.mix": {"of": "base"} | arguments}
     base = experiment(f"{folder.name}.quadratic", steps=3)
     both = {"base": base, "mixed": base | {"interventions": [act]}}
-    return planning.plan(
-        {"results": str(tmp_path), "collections": [str(folder)], "experiments": both}
-    )
+    return planned(tmp_path, {"collections": [str(folder)]}, **both)
 
 
 def test_an_intervention_of_a_user(tmp_path):
@@ -301,9 +292,8 @@ def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path):
 
 
 def test_an_intervention_must_keep_the_arrays(tmp_path):
-    folder = shutil.copytree(ROOT / "tests/networks", tmp_path / "other")
-    file = folder / "interventions/mix.py"
-    file.write_text(file.read_text().replace("return found", 'return {"embedding": 1}'))
+    folder = shutil.copytree(NETWORKS, tmp_path / "other")
+    edit(folder / "interventions/mix.py", "return found", 'return {"embedding": 1}')
     base, point = mixed(tmp_path, folder).points
     with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
         run.initials(point, [0], {0: run.initials(base, [0], {})[0]})
@@ -314,4 +304,4 @@ def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
     own = experiment(interventions=[{"networks.mix": {"of": "base"}}])
     said = r"no intervention 'networks.mix' \(there are: scale, construct"
     with pytest.raises(ConfigError, match=said):
-        study(tmp_path, base=experiment(), e=own)
+        planned(tmp_path, base=experiment(), e=own)

@@ -82,10 +82,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_no_job_can_do_is_refused_in_one_line(monkeypatch, case):
+@pytest.mark.parametrize(("changes", "expected"), REFUSED.values(), ids=REFUSED)
+def test_what_no_job_can_do_is_refused_in_one_line(monkeypatch, changes, expected):
     monkeypatch.chdir(ROOT)
-    changes, expected = REFUSED[case]
     assert expected in message(lambda: planning.plan(changes))
 
 
@@ -96,25 +95,17 @@ DOCUMENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", DOCUMENTS)
-def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, case):
-    text, expected = DOCUMENTS[case]
+@pytest.mark.parametrize(("text", "expected"), DOCUMENTS.values(), ids=DOCUMENTS)
+def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, text, expected):
     path = tmp_path / "c.yaml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     assert expected in message(lambda: planning.plan_file(path))
 
 
-JSON = {
-    "no JSON": ("{", "--study: not JSON"),
-    "a number": ("5", "--study: must be a JSON object"),
-}
-
-
-@pytest.mark.parametrize("case", JSON)
-def test_a_study_as_json_is_refused_in_one_line(error_of, case):
-    text, expected = JSON[case]
-    [line] = error_of("plan", "--study", text).splitlines()
-    assert expected in line
+def test_a_study_as_json_is_refused_in_one_line(error_of):
+    for text, expected in (("{", "--study: not JSON"), ("5", "--study: must be a JSON object")):
+        [line] = error_of("plan", "--study", text).splitlines()
+        assert expected in line
 
 
 def test_no_name_is_longer_than_a_file_system_allows():

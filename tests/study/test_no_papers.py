@@ -3,11 +3,12 @@
 import ast
 import re
 
+from conftest import SYSTEMS
+
 from circlet.config.experiment import Logs
-from circlet.study import declared_systems, interventions, registry
+from circlet.study import interventions, registry
 
 PAPERS = [c for c in registry.SHIPPED if c.metadata.authors]
-SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 WORDS = {word for c in PAPERS for word in (c.name, c.metadata.short)} | SYSTEMS.keys()
 WORDS -= {registry.PACKAGE.name}  # the authors of one collection
 OWN = registry.PACKAGE / "collections"

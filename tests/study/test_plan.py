@@ -1,16 +1,16 @@
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
-from conftest import ROOT, SYSTEMS, config, experiment, respecify
+from conftest import SYSTEMS, config, experiment, planned, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from circlet.config import schema
 from circlet.config.experiment import Experiment, Schedule
 from circlet.config.schedules import steps_of
-from circlet.errors import ConfigError
-from circlet.study import cost, measured, planning
+from circlet.study import cost, declared_systems, measured, planning
 from circlet.study.points import canonical
 from circlet.systems.spec import Log, number
 
@@ -22,10 +22,7 @@ def test_a_part_has_one_order_however_its_study_is_given():
     """So a table made by hand has its rows in the same order as Snakemake's."""
     swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
     kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
-    given = {"results": "r", "experiments": {
-        "c": swept | {"interventions": kept}, "b": swept, "a": experiment("particles"),
-    }}  # fmt: skip
-    study = planning.plan(given)
+    study = planned(c=swept | {"interventions": kept}, b=swept, a=experiment("particles"))
     parts = [s.part(["c", "b", "a"]) for s in (study, planning.plan(json.loads(study.json)))]
     assert study.points[0].experiment == "c"
     assert parts[0].points[0].experiment == "a"
@@ -61,7 +58,7 @@ def test_what_is_swept_is_in_names_even_at_its_default():
 
 
 @pytest.mark.parametrize("sweep", [{}, RATES, RATES | {"products": ["float32", "tf32"]}])
-def test_a_job_has_the_names_of_the_plan(sweep):
+def test_the_job_of_a_block_has_the_names_and_makes_what_is_planned(sweep):
     size = [80, 40] if sweep else 80
     base = experiment(interventions=[{"construct": {"ratio": 1, "size": size}}], sweep=sweep)
     keep = [{"keep": {"strongest": 1, "of": "plain"}}]
@@ -69,7 +66,11 @@ def test_a_job_has_the_names_of_the_plan(sweep):
     every["next"] = experiment(interventions=keep, sweep=sweep)
     many = {"block": None, "seeds": {"count": 100}}
     every["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, **many)
-    for block in planning.plan({"results": "r", "experiments": every}).blocks:
+    kinds = ("curves", "signals", "embeddings", "parameters")
+    for system, kind in ((s, k) for s in SYSTEMS for k in kinds if k in SYSTEMS[s].kinds):
+        for i, schedule in enumerate(({}, {"every": 2}, {"at": [3]}, {"every": 50})):
+            every[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
+    for block in planned(**every).blocks:
         (again,) = planning.plan(json.loads(block.study)).blocks
         assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
         assert again.point.spec == block.point.spec
@@ -132,24 +133,14 @@ def test_blocks_cover_the_seeds_once():
     assert [block.name for block in study.blocks] == ["00010-00014", "00015-00019", "00020-00024"]
 
 
-@pytest.mark.parametrize("kind", ["curves", "signals", "embeddings", "parameters"])
-@pytest.mark.parametrize("schedule", [{}, {"every": 2}, {"at": [3]}, {"every": 50}])
-def test_the_job_of_a_block_makes_what_is_planned(kind, schedule):
-    for system in SYSTEMS:
-        if kind not in SYSTEMS[system].kinds:
-            continue
-        block = next(planning.plan(config(system=system, log={kind: schedule})).blocks)
-        again = next(planning.plan(json.loads(block.study)).blocks)
-        assert again.point.spec == block.point.spec
-
-
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A later release adds a parameter and a kind of log, at their defaults."""
     before = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     known = SYSTEMS["constant_attention"]
     parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
     logs = {**known.logs, "gradient_norms": Log(None)}
-    respecify(monkeypatch, parameters=parameters, logs=logs)
+    later = dict(SYSTEMS.items()) | {known.name: replace(known, parameters=parameters, logs=logs)}
+    monkeypatch.setattr(declared_systems.Systems, "__getitem__", lambda _, name: later[name])
     assert planning.plan(config()).points[0].parameters["dropout"] == 0
     after = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
     assert after == before
@@ -169,12 +160,10 @@ def test_what_follows_from_each_key_is_decided():
 
 
 def test_momentum_is_of_one_optimizer_and_the_message_says_how_to_give_it():
-    own = {"collections": [str(ROOT / "tests/networks")]}
     sweep = {"momentum": [0.9], "optimizer": ["adamw", "sgd"]}
-    with pytest.raises(ConfigError) as error:
-        planning.plan(config(system="networks.regression", sweep=sweep) | own)
-    cases = yaml.safe_load(str(error.value).split("`")[1])
-    assert len(planning.plan(config(system="networks.regression", **cases) | own).points) == 2
+    said = refused(lambda: planning.plan(config(system="networks.regression", sweep=sweep)))
+    cases = yaml.safe_load(said.split("`")[1])
+    assert len(planning.plan(config(system="networks.regression", **cases)).points) == 2
 
 
 SCHEDULES = st.fixed_dictionaries(

@@ -1,7 +1,7 @@
 """Plots that an experiment has by rule, plots that a config can ask for, and refused ones."""
 
 import pytest
-from conftest import config, experiment, refused
+from conftest import config, experiment, planned, refused
 
 from circlet.study import contributions, planning, plots, targets
 
@@ -56,8 +56,8 @@ def test_a_picture_is_of_its_experiment_alone():
     two = {"a": experiment(sweep=DECAYS), "b": experiment()}
 
     def keys(**changes):
-        study = planning.plan({"results": "results", "experiments": two} | changes)
-        return {t.name: t.study.json for t in targets.figures(study)}
+        figures = targets.figures(planned("results", changes, **two))
+        return {target.name: target.study.json for target in figures}
 
     before = keys()
     asked = keys(figures=[{"curves": "a"}, {"curves": "a", "show": ["delay"]}, {"points": "b"}])

@@ -1,12 +1,13 @@
 """Names in the files of a user's collection that refer to nothing are refused by the plan."""
 
 import pytest
-from conftest import config, config_of, refused
+from conftest import SYSTEMS, config, config_of, refused
+from projects import edit
 from test_registry import having, less
 
 from circlet.analysis import claims
 from circlet.storage import schema
-from circlet.study import declarations, declared_systems, own_collections, planning, registry
+from circlet.study import declarations, own_collections, planning, registry
 
 CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
 ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,10,0.1,distances\n"
@@ -101,16 +102,14 @@ LOOKED_UP = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", LOOKED_UP)
-def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, case):
-    change, expected = LOOKED_UP[case]
+@pytest.mark.parametrize(("change", "expected"), LOOKED_UP.values(), ids=LOOKED_UP)
+def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, change, expected):
     folders = change(mine)
     assert expected in refused(lambda: planning.plan(config_of(*folders)))
 
 
 def test_shipped_collections_refer_to_what_exists():
-    systems = declared_systems.Systems(registry.SHIPPED)
-    own_collections.check_names(registry.SHIPPED, registry.SHIPPED, systems)
+    own_collections.check_names(registry.SHIPPED, registry.SHIPPED, SYSTEMS)
 
 
 def test_columns_of_the_table_of_runs_are_no_names_of_parameters():
@@ -121,8 +120,7 @@ def test_columns_of_the_table_of_runs_are_no_names_of_parameters():
 
 def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     """Roles, outcomes, figures and claims can be moved into a shipped collection unchanged."""
-    text = (mine / "collection.yaml").read_text().replace("mine.drift", "drift")
-    (mine / "collection.yaml").write_text(text)
+    edit(mine / "collection.yaml", "mine.drift", "drift")
     (mine / "claims.csv").write_text(ONE)
     study = planning.plan(config_of(mine))
     own = study.collections[-1]
@@ -143,12 +141,9 @@ def test_names_of_its_own_need_no_prefix_in_its_files(mine):
 )
 def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
     file = mine / "systems/drift.py"
-    text = file.read_text().replace(
-        "    parameters={",
-        '    parameters={\n        "kind": Parameter("string", "A text.", "a", "k", '
-        '{"pattern": "^[^Z]"}),',
-    )
-    file.write_text(text.replace("import Log,", "import Log, Parameter,"))
+    kind = '"kind": Parameter("string", "A text.", "a", "k", {"pattern": "^[^Z]"}),'
+    edit(file, "    parameters={", f"    parameters={{\n        {kind}")
+    edit(file, "import Log,", "import Log, Parameter,")
     study = config_of(mine)
     study["experiments"]["e"] |= {"parameters": {"kind": value}}
     assert said in refused(lambda: planning.plan(study))

@@ -87,9 +87,8 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_collection_is_one_line(mine, case):
-    change, expected = WRONG[case]
+@pytest.mark.parametrize(("change", "expected"), WRONG.values(), ids=WRONG)
+def test_what_is_no_collection_is_one_line(mine, change, expected):
     folders = change(mine)
     assert expected in refused(lambda: planning.plan(config_of(*folders)))
 
@@ -118,9 +117,8 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("case", CONTRADICTIONS)
-def test_what_cannot_be_made_is_refused_before_anything_is(mine, error_of, case):
-    edits, expected = CONTRADICTIONS[case]
+@pytest.mark.parametrize(("edits", "expected"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
+def test_what_cannot_be_made_is_refused_before_anything_is(mine, error_of, edits, expected):
     shutil.copy(mine / "tables/distances.py", mine / "tables/copies.py")
     for file, (old, new) in edits.items():
         text = (mine / file).read_text() if old else ""

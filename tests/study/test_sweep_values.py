@@ -84,6 +84,11 @@ def test_random_points_are_combined_with_a_grid():
     assert len(found) == 10
 
 
+def more_at(count, **where):
+    more = [{"where": where, "count": count}]
+    return {"sweep": {"weight_decay": [0, 1]}, "seeds": {"count": 2, "more": more}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -102,6 +107,10 @@ def test_random_points_are_combined_with_a_grid():
         ({"sweep": {"p": {"choice": [[5]]}}, "sample": 1}, "choice.0"),
         ({"sweep": {"p": {"uniform": [5.5, 9]}}, "sample": 1}, "both must be whole numbers"),
         ({"sweep": {"weight_decay": {"linspace": [1000, 1001, 9999]}}}, "are equal when rounded"),
+        (more_at(4, weight_decay=3), "e.seeds.more.0.where.weight_decay: no point has 3.0"),
+        (more_at(4, weight_decai=1), "e.seeds.more.0.where: unknown key 'weight_decai'"),
+        (more_at(3, weight_decay=1), "e.seeds.more.0.count: 3 is not a multiple of the block of 2"),
+        (more_at(0, weight_decay=1), "e.seeds.more.0.count: 0 is less than the minimum of 1"),
     ],
 )
 def test_what_is_no_sweep_is_one_line(changes, said):
@@ -116,21 +125,6 @@ def test_some_points_have_more_seeds():
     assert counts == {(0, 5): 4, (0, 7): 2, (1, 5): 6, (1, 7): 6}
     fewer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2})
     assert {b.study for p in fewer for b in p.blocks} < {b.study for p in found for b in p.blocks}
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"where": {"weight_decay": 3}, "count": 4}, "where.weight_decay: no point has 3.0"),
-        ({"where": {"weight_decai": 1}, "count": 4}, "weight_decai"),
-        ({"where": {"weight_decay": 1}, "count": 3}, "not a multiple of the block of 2"),
-        ({"where": {"weight_decay": 1}, "count": 0}, "count"),
-    ],
-)
-def test_more_seeds_of_nothing_are_refused(more, said):
-    own = {"sweep": {"weight_decay": [0, 1]}, "seeds": {"count": 2, "more": [more]}}
-    error = refused(lambda: points(**own))
-    assert said in error and error.startswith("experiments.e.seeds")
 
 
 def blocks(count, first=0, **changes):

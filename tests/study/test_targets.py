@@ -4,13 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SYSTEMS, config, experiment
+from conftest import ROOT, SYSTEMS, config, experiment, planned
 
-from circlet.config.experiment import Logs
 from circlet.study import declarations, planning, registry, targets
 
 SMOKE = planning.plan_file(ROOT / "config/smoke.yaml")
-LOGS = Logs.__struct_fields__
 
 
 def shipped(kind):
@@ -69,8 +67,8 @@ def test_what_the_scorecard_is_made_from():
 
 
 def test_footers_name_the_part_of_the_study():
-    both = {"a": experiment(), "b": experiment("particles")}
-    study = planning.plan({"results": "r", "experiments": both, "reproduce": {"table1": "a"}})
+    roles = {"reproduce": {"table1": "a"}}
+    study = planned("r", roles, a=experiment(), b=experiment("particles"))
     for target in (*targets.tables(study), *targets.figures(study)):
         written = json.loads(json.dumps(target.footer["study"]))
         assert written == json.loads(target.study.json)
@@ -90,7 +88,7 @@ def as_its_job_sees_it(target):
 def experiments_without_roles():
     """Return a study with experiments whose tables no role requires."""
     named = {"b": experiment("particles"), **{system: experiment(system) for system in SYSTEMS}}
-    return planning.plan({"results": "r", "experiments": named, "reproduce": {"table2": "b"}})
+    return planned("r", {"reproduce": {"table2": "b"}}, **named)
 
 
 @pytest.mark.parametrize("study", [SMOKE, experiments_without_roles()], ids=["smoke", "others"])

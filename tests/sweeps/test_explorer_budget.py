@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ROOT, experiment, ran
+from conftest import ROOT, experiment, planned, ran
 
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.config import reading
@@ -22,10 +22,6 @@ from circlet.sweeps.tables import explorer_runs, explorer_states
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
 NETWORK = experiment(seeds={"count": 6}, block=6, steps=40, sweep={"weight_decay": [0, 1]})
 CIRCLES = experiment("embedding_mlp", seeds={"count": 4}, block=4, steps=40)
-
-
-def points(**experiments):
-    return planning.plan({"results": "r", "experiments": experiments}).points
 
 
 def rows(outcomes):
@@ -68,7 +64,7 @@ def test_every_point_first_then_who_has_least():
 
 
 def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
-    (point,) = points(a=NETWORK | {"sweep": {}})
+    (point,) = planned(a=NETWORK | {"sweep": {}}).points
     runs = rows([["grid", "grid", "grid", "circle", "grid", "circle"]])
     runs = runs.sample(frac=1, random_state=0)  # rows may come in any order
     room = explorer_budget._training(point)
@@ -83,7 +79,7 @@ def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
 
 
 def test_named_runs_of_all_points_come_before_others_of_any(monkeypatch):
-    ps = points(a=NETWORK)
+    ps = planned(a=NETWORK).points
     runs = rows([["grid"] * 6] * 2)
     runs["named"] = (runs["point"] == 0) & (runs["seed"] > 2)
     room = explorer_budget._training(ps[0])
@@ -121,8 +117,8 @@ def test_runs_that_figures_show_can_be_played_where_others_cannot(finished, monk
 
 def test_a_training_has_at_most_so_many_steps_and_bytes():
     often = {"embeddings": {"every": 1}, "parameters": {"every": 1}}
-    (small,) = points(a=experiment(steps=1000, log=often))
-    (large,) = points(a=experiment("embedding_mlp", steps=1000, log=often))
+    (small,) = planned(a=experiment(steps=1000, log=often)).points
+    (large,) = planned(a=experiment("embedding_mlp", steps=1000, log=often)).points
     for point in (small, large):
         for kind, size in explorer_budget.arrays(point).items():
             steps = explorer_budget.frames(point, kind)
@@ -156,7 +152,7 @@ def test_the_budget_counts_the_bytes_of_the_page(tmp_path, settings, how):
 
 
 def test_logs_that_are_not_written_are_not_shown():
-    (point,) = points(a=experiment(log={"curves": None, "parameters": None}))
+    (point,) = planned(a=experiment(log={"curves": None, "parameters": None})).points
     assert set(explorer_budget.arrays(point)) == {"embeddings", "signals"}
 
 
@@ -216,7 +212,7 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
 
 def test_blocks_without_anything_to_show_are_not_read(tmp_path):
     """This block has no logs, so reading it would be an error."""
-    block = next(planning.plan({"results": str(tmp_path), "experiments": {"a": NETWORK}}).blocks)
+    block = next(planned(tmp_path, a=NETWORK).blocks)
     assert not list(explorer_states._rows(block, dict.fromkeys(block.seeds, "outcome"), {}))
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import yaml
-from conftest import config, experiment, make_tables, run_blocks
+from conftest import config, experiment, make_tables, planned, run_blocks
 
 from circlet import cli
 from circlet.analysis import stats
@@ -106,29 +106,26 @@ def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
     )
 
 
+def planted(file, monkeypatch, **values):
+    """Return the study, in whose summary the rows of is_circle have other values."""
+    study, read = planning.plan_file(file), power.parquet.read_table
+    tables = {name: read(study, name) for name in ("outcome_summary", "runs")}
+    summary = tables["outcome_summary"]
+    summary.loc[summary["outcome"] == "is_circle", [*values]] = [*values.values()]
+    monkeypatch.setattr(power.parquet, "read_table", lambda _, name, *__, **___: tables[name])
+    return study
+
+
 def test_runs_that_end_without_a_value_are_counted_in(file, monkeypatch):
     """If half of the runs diverge, twice as many must be planned."""
-    study, read = planning.plan_file(file), power.parquet.read_table
-    summary = read(study, "outcome_summary")
-    is_circle = summary["outcome"] == "is_circle"
-    summary.loc[is_circle, "n_runs"] = 3
-    tables = {"outcome_summary": summary}
-    monkeypatch.setattr(
-        power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
-    )
+    study = planted(file, monkeypatch, n_runs=3)
     first, second = power.of_outcomes(study, {"is_circle": 0.3}, [("e", "is_circle")])
     assert first.n == second.n == 3 and first.needed == math.ceil(6 * first.half / 0.3)
 
 
 def test_a_point_where_no_run_has_a_value_is_no_error(file, monkeypatch):
-    study, read = planning.plan_file(file), power.parquet.read_table
-    summary = read(study, "outcome_summary")
     empty = {"kind": "mean", "n_runs": 0, "sd": math.nan, "low": math.nan, "high": math.nan}
-    summary.loc[summary["outcome"] == "is_circle", [*empty]] = [*empty.values()]
-    tables = {"outcome_summary": summary}
-    monkeypatch.setattr(
-        power.parquet, "read_table", lambda *a, **k: tables.get(a[1], read(study, "runs"))
-    )
+    study = planted(file, monkeypatch, **empty)
     assert all(need.why for need in power.of_outcomes(study, {}, [("e", "is_circle")]))
 
 
@@ -164,7 +161,7 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     proposed = power_command.text([need], found).partition("costs:")[2]
     assert yaml.safe_load(proposed) == {"experiments": {"e": {"seeds": seeds}}}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
-    grown = planning.plan({"results": "r", "experiments": {"e": settings}})
+    grown = planned("r", e=settings)
     counts = [point.count for point in grown.points]
     assert sum(counts) == sum(point.count for point in study.points) + runs
 
@@ -199,10 +196,8 @@ def test_what_cannot_be_asked_is_one_line(file, error_of, more, said):
 
 
 def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
-    study = planning.plan(
-        {"results": str(tmp_path), "reproduce": {"table1": "e"}, "experiments": {"e": experiment(
-            sweep={"weight_decay": [0.6]}, steps=2000, block=2)}}
-    )  # fmt: skip
+    long = experiment(sweep={"weight_decay": [0.6]}, steps=2000)
+    study = planned(tmp_path, {"reproduce": {"table1": "e"}}, e=long)
     make_tables(run_blocks(study))
     found = power.of_claims(study)
     lacking = [need for need in found if not need.points]

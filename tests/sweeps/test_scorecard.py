@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from conftest import ROOT, config
+from conftest import ROOT, SYSTEMS, claim, config
 from msgspec import structs
 
 from circlet.analysis import claims, stats, verdicts
@@ -12,19 +12,10 @@ from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.study import claims_file, declared_systems, planning, registry
+from circlet.study import claims_file, planning, registry
 from circlet.sweeps.tables import scorecard
 
 PUBLISHED = claims.read(planning.plan_file(ROOT / "config/paper.yaml"))
-
-
-def claim(kind, published=math.nan, n=math.nan, **others):
-    names = ("published_low", "published_high", "margin", "least", "most")
-    return pd.Series(
-        {"kind": kind, "column": "x", "published": published, "published_n": n, "rival": ""}
-        | dict.fromkeys(names, math.nan)
-        | others
-    )
 
 
 def rises(**others):
@@ -159,10 +150,7 @@ def test_claims_in_words_are_those_of_their_table(paper):
 
 
 def test_conditions_name_real_parameters():
-    known = {"steps", "epochs", "shared"}
-    known = known.union(
-        *(s.parameters for s in declared_systems.Systems(registry.SHIPPED).values())
-    )
+    known = {"steps", "epochs", "shared"}.union(*(s.parameters for s in SYSTEMS.values()))
     owners = {"parent"}.union(*(c.roles for c in registry.SHIPPED))
     assert set(PUBLISHED["role"]) <= owners
     for name in (n for c in PUBLISHED["conditions"] for n in scorecard._assignments(c)):

@@ -5,31 +5,22 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import CPU, NETWORKS, experiment, planned
 from projects import edit
 
 from circlet.errors import CircletError
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.systems import trees
 from circlet.training import autograd, job, run
 
-CPU = torch.device("cpu")
-NETWORKS = ROOT / "tests/networks"
 
-
-def point(system, folder=NETWORKS, results="results", runs=4, log=None, **parameters):
-    settings = {
-        "system": f"{folder.name}.{system}",
-        "steps": parameters.pop("steps", 100),
-        "dtype": parameters.pop("dtype", "float64"),
-        "seeds": {"count": runs},
-        "block": runs,
-        "parameters": parameters,
-        "log": log or {},
-    }
-    config = {"results": str(results), "collections": [str(folder)], "experiments": {"x": settings}}
-    return planning.plan(config).points[0]
+def point(
+    system, folder=NETWORKS, results="results", runs=4, log=None, steps=100, dtype="float64",
+    **parameters,
+):  # fmt: skip
+    settings = {"steps": steps, "dtype": dtype, "seeds": {"count": runs}, "block": runs}
+    own = experiment(f"{folder.name}.{system}", parameters=parameters, log=log or {}, **settings)
+    return planned(results, {"collections": [str(folder)]}, x=own).points[0]
 
 
 def trained(point, seeds):

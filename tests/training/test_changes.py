@@ -7,7 +7,7 @@ import numpy as np
 import plain
 import pytest
 import torch
-from conftest import config
+from conftest import CPU, config
 from test_verify import of
 
 from circlet import native
@@ -15,7 +15,6 @@ from circlet.study import planning, swept
 from circlet.training import autograd, native_run, run
 from circlet.training.verify import verify
 
-CPU = torch.device("cpu")
 STEPS, BEGINS = 40, 15
 LATER = {"weight_decay": 3.0, "learning_rate": 0.002}
 TRAINERS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import config, flipped
+from conftest import config, flipped, rewrite
 
 from circlet import native
 from circlet.errors import Interrupted
@@ -172,10 +172,7 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
     base, block = planning.plan(study).ordered_blocks
     job.run_block(base, "cpu")
     interrupt(block, 20)
-    frame = parquet.read_log(base, "signals")
-    frame["signal"] += 1
-    footer = parquet.footer(base.log("signals"))
-    parquet.write(pa.Table.from_pandas(frame, preserve_index=False), base.log("signals"), footer)
+    rewrite(base.log("signals"), lambda frame: frame.assign(signal=frame["signal"] + 1))
     assert steps_of(block)[0] == 0
 
 

@@ -5,12 +5,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, config
+from conftest import CPU, point_of
 
-from circlet.study import planning
 from circlet.training import cuda_graphs, run
-
-CPU = torch.device("cpu")
 
 
 class Recorded:
@@ -40,9 +37,7 @@ def as_it_is(step, data):
 def trained(monkeypatch, system, steps, wrap, **parameters):
     """Return the weights of two runs after some steps; ``wrap`` replaces each step."""
     monkeypatch.setattr(cuda_graphs, "graphed", lambda step, data, device: wrap(step, data))
-    own = config(system=system, parameters=parameters, steps=steps)
-    networks = {"collections": [str(ROOT / "tests/networks")]}
-    point = planning.plan(own | networks).points[0]
+    point = point_of(system=system, parameters=parameters, steps=steps)
     with torch.no_grad():
         *_, group = run.run_group(point, [0, 1], CPU)
     return group.stack.tensors[1, 1]

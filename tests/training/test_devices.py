@@ -32,12 +32,12 @@ with devices.claim("cuda") as device:
 
 
 @pytest.fixture
-def job(tmp_path, monkeypatch, python):
+def job(tmp_path, monkeypatch, begin):
     """Return a function that starts a job, which takes a GPU, prints it, and waits for a line."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    return lambda: python(JOB)
+    return lambda: begin(JOB)
 
 
 def says(job):
@@ -69,7 +69,6 @@ def test_jobs_that_share_gpus_take_free_ones_first(job, monkeypatch):
 
 @pytest.fixture
 def two_gpus(tmp_path, monkeypatch):
-    """Fake two GPUs."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, config
+from conftest import point_of
 
-from circlet.study import planning
 from circlet.training import cuda_graphs, run
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -21,11 +20,6 @@ LAST = {
 every_system = pytest.mark.parametrize("system", LAST)
 
 
-def point(system, steps, **changes):
-    own = config(system=system, steps=steps, **changes)
-    return planning.plan(own | {"collections": [str(ROOT / "tests/networks")]}).points[0]
-
-
 def outcome(one, device="cuda"):
     kind, column = LAST[one.system.name]
     tables = run.run(one, [0, 1], torch.device(device))
@@ -34,19 +28,19 @@ def outcome(one, device="cuda"):
 
 @every_system
 def test_gpu_equals_cpu(system):
-    one = point(system, 50, dtype="float64")
+    one = point_of(system=system, steps=50, dtype="float64")
     np.testing.assert_allclose(outcome(one), outcome(one, "cpu"), atol=1e-5)
 
 
 @every_system
 def test_every_time_the_same(system):
-    one = point(system, 300)
+    one = point_of(system=system, steps=300)
     np.testing.assert_array_equal(outcome(one), outcome(one))
 
 
 @every_system
 def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
-    one = point(system, 100)
+    one = point_of(system=system, steps=100)
     replayed = outcome(one)
     monkeypatch.setattr(cuda_graphs, "WARM_UP", 1000)
     np.testing.assert_array_equal(replayed, outcome(one))
@@ -58,8 +52,9 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
 def test_steps_do_not_wait_for_the_gpu(system):
     """Except to draw the order of an epoch of 64 steps on the CPU. Logs do not wait either."""
     often = ("signals", "embeddings", "parameters")
-    kinds = point(system, 64).logs[1:]
-    one = point(system, 64, log={kind: {"every": 1} if kind in often else {} for kind in kinds})
+    kinds = point_of(system=system, steps=64).logs[1:]
+    log = {kind: {"every": 1} if kind in often else {} for kind in kinds}
+    one = point_of(system=system, steps=64, log=log)
     with torch.no_grad():
         steps = run.run_group(one, [0, 1], torch.device("cuda"))
         while next(steps).done < 10:
@@ -75,7 +70,7 @@ def test_steps_do_not_wait_for_the_gpu(system):
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
 @every_system
 def test_the_second_gpu_computes_the_same(system):
-    one = point(system, 100)
+    one = point_of(system=system, steps=100)
     with torch.cuda.device(1):
         there = outcome(one, "cuda:1")
     np.testing.assert_array_equal(there, outcome(one))
@@ -83,7 +78,7 @@ def test_the_second_gpu_computes_the_same(system):
 
 @every_system
 def test_a_run_goes_on_from_its_state(system):
-    one, device, states = point(system, 100), torch.device("cuda"), {}
+    one, device, states = point_of(system=system, steps=100), torch.device("cuda"), {}
     with torch.no_grad():
         for whole in run.run_group(one, [0, 1], device):
             if whole.done == 40:

@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, SYSTEMS, config
+from conftest import CPU, SYSTEMS, point_of
 from torch.nn.functional import conv1d, linear, scaled_dot_product_attention
 
 from circlet.errors import CircletError
-from circlet.study import planning
 from circlet.training import autograd, products, run
 from circlet.training.stack import Stack
 
-CPU = torch.device("cpu")
 BITS = {"tf32": 10, "bfloat16": 7}
 
 
@@ -47,11 +45,10 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("kind", BITS)
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_products_are_those_of_rounded_factors(name, kind):
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_products_are_those_of_rounded_factors(operation, kind):
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randn(shape, generator=generator) for shape in ((4, 3), (3, 5)))
-    operation = OPERATIONS[name]
     with products.rounded(kind):
         found = operation(a, b)
     assert torch.equal(found, operation(nearest(a, BITS[kind]), nearest(b, BITS[kind])))
@@ -101,16 +98,13 @@ def stepped(point, dtype, kind="float32", mode=None):
 
 
 SMALL = {"embedding_mlp": {"p": 13, "d": 8}, "sparse_transformer": {"n_train": 200}}
-NETWORKS = {"collections": [str(ROOT / "tests/networks")]}
 
 
 @pytest.mark.parametrize("kind", BITS)
 @pytest.mark.parametrize("system", [*SYSTEMS, "networks.letters"])
 def test_every_product_of_a_step_is_rounded(system, kind):
     """For hand-written gradients, a simulation, and autograd under vmap."""
-    point = planning.plan(
-        NETWORKS | config(system=system, parameters=SMALL.get(system, {}))
-    ).points[0]
+    point = point_of(system=system, parameters=SMALL.get(system, {}))
     plain, rounded = (stepped(point, torch.float32, k) for k in ("float32", kind))
     with torch.no_grad():
         exact = stepped(point, torch.float64, mode=Rounding(products._ROUNDED[kind]))
@@ -148,8 +142,7 @@ def test_a_layer_that_hides_its_products_is_refused():
 def test_runs_of_bfloat16_products_are_others_and_train(system):
     final = {}
     for kind in ("float32", "bfloat16"):
-        made = NETWORKS | config(system=system, products=kind, steps=300, seeds={"count": 2})
-        logs = run.run(planning.plan(made).points[0], range(2), CPU)
+        logs = run.run(point_of(system=system, products=kind, steps=300), range(2), CPU)
         curves = logs["curves"].to_pandas().groupby("seed")["train_loss"]
         assert (curves.last() < 0.7 * curves.first()).all()
         assert logs["runs"]["products"].to_pylist() == [kind] * 2

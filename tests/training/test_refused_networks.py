@@ -130,9 +130,8 @@ REFUSED = {
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_trains_otherwise_is_refused(tmp_path, name):
-    changes, said = REFUSED[name]
+@pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_trains_otherwise_is_refused(tmp_path, changes, said):
     own = of(tmp_path, changes)
     with pytest.raises(CircletError, match=said) as caught:
         job.run_block(own.blocks[0], "cpu")

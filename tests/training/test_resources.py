@@ -2,11 +2,9 @@
 
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, config
+from conftest import ROOT, config, output_of
 
 from circlet.study import cost, measured, planning, targets
 
@@ -72,11 +70,7 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 
 
 def peak_mb(*command, every=1e9, **options):
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(every), *command],
-        capture_output=True, text=True, check=True, **options,
-    )  # fmt: skip
-    return int(done.stdout) * 1024 / 1e6
+    return int(output_of(MEASURE, str(every), *command, **options)) * 1024 / 1e6
 
 
 LONG = ("couples", "parameters", "sequences", "wide", "logs", "runs", "double")

@@ -3,19 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config
+from conftest import CPU, point_of
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
-from circlet.study import planning
 from circlet.training import run
 
-CPU = torch.device("cpu")
 SEEDS = [0, 1, 2]
-
-
-def finish(**changes):
-    return run.run(planning.plan(config(**changes)).points[0], SEEDS, CPU)
 
 
 def wrong(monkeypatch, name, change):
@@ -44,7 +38,7 @@ def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message
 
     wrong(monkeypatch, "initial", initial)
     with pytest.raises(CircletError, match=f"^constant_attention: at step 0 of seed 1 {message}$"):
-        finish()
+        run.run(point_of(), SEEDS, CPU)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +61,7 @@ def test_gradients_must_have_the_shapes_of_the_weights(monkeypatch, change, mess
 
     wrong(monkeypatch, "gradients", gradients)
     with pytest.raises(CircletError, match=f"^constant_attention: gradient of {message}$"):
-        finish()
+        run.run(point_of(), SEEDS, CPU)
 
 
 def test_metrics_must_have_a_value_of_every_run(monkeypatch):
@@ -77,4 +71,4 @@ def test_metrics_must_have_a_value_of_every_run(monkeypatch):
     wrong(monkeypatch, "metrics", metrics)
     said = r"metric train_loss: found torch.float32 \(\), expected floats \(3,\)"
     with pytest.raises(CircletError, match=f"^constant_attention: {said}$"):
-        finish()
+        run.run(point_of(), SEEDS, CPU)

@@ -7,8 +7,9 @@ from importlib import import_module
 
 import pytest
 import torch
-from conftest import with_logs
-from test_autograd import NETWORKS, plain_loop, point
+from conftest import CPU, NETWORKS
+from msgspec import structs
+from test_autograd import plain_loop, point
 
 from circlet.analysis import networks
 from circlet.errors import CircletError
@@ -16,8 +17,6 @@ from circlet.storage import parquet
 from circlet.training import job
 from circlet.training.run import run_group
 from circlet.training.verify import steps_of, verify, verify_end
-
-CPU = torch.device("cpu")
 
 NETWORK = """
 import random
@@ -169,10 +168,9 @@ EQUAL = {
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
-@pytest.mark.parametrize("name", EQUAL)
-def test_what_is_right_equals_a_plain_loop(tmp_path, name):
+@pytest.mark.parametrize(("batched", "changes"), EQUAL.values(), ids=EQUAL)
+def test_what_is_right_equals_a_plain_loop(tmp_path, batched, changes):
     """The plain loop trains with a class of `torch.optim`."""
-    batched, changes = EQUAL[name]
     own = of(tmp_path, changes, batched, steps=20)
     assert verify(own, own.every_seed, CPU) < 1e-9
     seeds = [0, 1, 2] if batched else [2]
@@ -228,6 +226,7 @@ def test_what_cannot_be_put_together_is_one_line(tmp_path):
     with pytest.raises(CircletError, match=r"and its equations: \S+quadratic.py"):
         next(networks.trained(block, other))
     (block,) = point("quadratic", results=tmp_path, steps=2, log={"gradients": None}).blocks
-    unlogged = with_logs(block.point, parameters=None)
+    log = structs.replace(block.point.settings.log, parameters=None)
+    unlogged = replace(block.point, settings=structs.replace(block.point.settings, log=log))
     with pytest.raises(CircletError, match=r"write log: {parameters: {}}"):
         next(networks.trained(replace(block, point=unlogged), own))

@@ -1,7 +1,7 @@
 """Servers that speak as much of three APIs as their clients use here.
 
 `Cloud`: Kubernetes and AWS Batch. A job is a process of this machine in an empty folder of its own,
-without the submitter's files. `Hub`: the Hugging Face Hub.
+without the submitter's files. `HubHandler`: the Hugging Face Hub.
 """
 
 import base64
@@ -21,22 +21,36 @@ FROM_THE_IMAGE = ("PATH", "HOME", "LANG", "PYTHONPATH", "AWS_ENDPOINT_URL", "AWS
                   "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")  # fmt: skip
 
 
-class Hub(ThreadingHTTPServer):
-    """Serves a folder as a data set of the Hugging Face Hub, to `huggingface_hub`."""
+class Server(ThreadingHTTPServer):
+    """Answers requests in a thread of its own; ``folder``: its files."""
 
-    def __init__(self, folder: Path):
-        super().__init__(("127.0.0.1", 0), HubHandler)
+    def __init__(self, folder: Path, handler: type):
+        super().__init__(("127.0.0.1", 0), handler)
         self.folder = folder
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
     def address(self) -> str:
-        """Address of the server."""
         return f"http://127.0.0.1:{self.server_port}"
 
 
-class HubHandler(BaseHTTPRequestHandler):
-    """Answers what the client asks of a data set: that it is there, its files, their bytes."""
+class Answers(BaseHTTPRequestHandler):
+    def answer(self, content: bytes, status: int = 200, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(content))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class HubHandler(Answers):
+    """Answers what `huggingface_hub` asks of a data set: that it is there, its files, their bytes.
+
+    The data set is the folder of the server.
+    """
 
     def do_GET(self) -> None:
         folder, commit = self.server.folder, 40 * "0"
@@ -56,34 +70,20 @@ class HubHandler(BaseHTTPRequestHandler):
         part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if part:
             content = content[int(part[1]) : int(part[2]) + 1]
-        self.send_response(206 if part else 200)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("ETag", f'"{commit}"')
-        self.send_header("X-Repo-Commit", commit)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        headers = {"ETag": f'"{commit}"', "X-Repo-Commit": commit}
+        self.answer(content, 206 if part else 200, **headers)
 
 
-class Cloud(ThreadingHTTPServer):
+class Cloud(Server):
     """Accepts jobs and runs them; ``jobs`` are their specifications, by name."""
 
     def __init__(self, folder: Path):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.folder = folder
+        super().__init__(folder, Handler)
         self.secrets: dict[str, dict] = {}  # of Kubernetes
         self.definitions: dict[str, dict] = {}  # of AWS Batch
         self.jobs: dict[str, dict] = {}
         self.environments: list[dict[str, str]] = []  # of the jobs
         self.processes: dict[str, subprocess.Popen] = {}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        """Address of the server."""
-        return f"http://127.0.0.1:{self.server_port}"
 
     def kubeconfig(self, path: Path) -> Path:
         """Write the config of a client of Kubernetes."""
@@ -153,24 +153,16 @@ class Cloud(ThreadingHTTPServer):
         return {"active": 1} if code is None else {"failed" if code else "succeeded": 1}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Answers):
     """Answers the requests of the plugins."""
 
     server: Cloud
-
-    def log_message(self, *_):
-        """Print nothing."""
 
     def _content(self) -> dict:
         return json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
 
     def _answer(self, content: dict) -> None:
-        text = json.dumps(content).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+        self.answer(json.dumps(content).encode(), **{"Content-Type": "application/json"})
 
     def do_POST(self):
         """Make a secret or a job, or any request of AWS Batch."""

@@ -13,19 +13,13 @@ GOOD = "Congratulations, your workflow is in a good condition!"
 KINDS = {"system", "one_of_tables", "one_of_figures", "report", "explorer"}
 
 
-@pytest.fixture
-def hidden(tmp_path):
-    """A folder that hides the package from a Python that has it."""
-    (tmp_path / "circlet.py").write_text("raise ImportError")
-    return tmp_path
-
-
-def test_without_the_package_the_linter_sees_a_rule_of_each_kind(empty_project, hidden):
+def test_without_the_package_the_linter_sees_a_rule_of_each_kind(empty_project, tmp_path):
+    (tmp_path / "circlet.py").write_text("raise ImportError")  # hides the package
     for name in ("simulate", "targets"):
         rules = empty_project.folder / f"workflow/rules/{name}.smk"
         rules.write_text(re.sub(r"\n        log:\n.*", "", rules.read_text()))
     folder = Folder(empty_project.folder)
-    said = folder.run("snakemake", "--lint", check=False, PYTHONPATH=str(hidden))
+    said = folder.run("snakemake", "--lint", check=False, PYTHONPATH=str(tmp_path))
     assert set(re.findall(r"Lints for rule (\w+)", said)) == KINDS
     assert set(re.findall(r"^ +\* (.+):$", said, re.MULTILINE)) == {"No log directive defined"}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import yaml
-from conftest import ROOT, config, experiment, make_all, make_tables, run_blocks
+from conftest import ROOT, config, experiment, make_all, make_tables, planned, run_blocks
 
 from circlet.storage import parquet
 from circlet.study import planning
@@ -67,9 +67,8 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
     for p in (5, 23):
         settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,
                               log={"signals": {"every": 1}})  # fmt: skip
-        results = str(tmp_path / str(p))
-        own = {"results": results, "experiments": {"e": settings}}
-        study = run_blocks(planning.plan(own | {"reproduce": {"ode_dimensions": "e"}}))
+        roles = {"reproduce": {"ode_dimensions": "e"}}
+        study = run_blocks(planned(tmp_path / str(p), roles, e=settings))
         fits = make_tables(study, "ode_fits")
         assert set(fits["n_steps"]) == {10}
         found[p] = set(fits["status"])

@@ -66,7 +66,7 @@ def with_checkpoint(token, folder, snakemake):
 
 
 @pytest.mark.slow
-def test_killed_again_and_again(empty_project, tmp_path):
+def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
     """Kill Snakemake, its shells and its jobs; between kills there are only plain re-runs.
 
     If the study is done before all kills, it begins anew.
@@ -79,20 +79,17 @@ def test_killed_again_and_again(empty_project, tmp_path):
     )
     chance = random.Random(0)
     token = f"CIRCLET_CHAOS={os.getpid()}"
-    environment = os.environ | dict([token.split("=")])
-    environment["PYTHONPATH"] = str(empty_project.folder / "src")
-    command = [sys.executable, "-m", "snakemake", *(f"table_{name}" for name in MADE),
-               "--profile", "profiles/local", "--cores", "2",
-               "--configfile", "config/chaos.yaml"]  # fmt: skip
+    monkeypatch.setenv(*token.split("="))
+    command = ["snakemake", *(f"table_{name}" for name in MADE), "--profile", "profiles/local",
+               "--cores", "2", "--configfile", "config/chaos.yaml"]  # fmt: skip
     (empty_project.folder / "config/chaos.yaml").write_text(yaml.safe_dump(CONFIG))
     said = empty_project.folder / "said.txt"
 
     def start():
         with said.open("a") as output:
-            return subprocess.Popen(
-                command, cwd=empty_project.folder, env=environment,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+            return empty_project.begin(
+                *command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
 
     # Kills are so far apart that some jobs get beyond their start.
     began = time.monotonic()

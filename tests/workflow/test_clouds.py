@@ -6,6 +6,7 @@ import uuid
 import clouds
 import pytest
 from conftest import config, make_tables, run_blocks
+from projects import edit
 
 from circlet import compare
 from circlet.cli import main
@@ -62,14 +63,6 @@ def bucket(monkeypatch):
     server.stop()
 
 
-def copied(url, folder):
-    """Copy all files of a remote folder."""
-    there = remote.Remote(url)
-    for name in there.listing():
-        there.fetch(name, folder / name)
-    return folder
-
-
 def test_a_study_without_a_shared_disk_equals_one_on_this_disk(empty_project, tmp_path):
     """Its tables equal those of a local run; then nothing is left to do, and nothing is local.
 
@@ -103,10 +96,7 @@ def test_blocks_and_tables_run_on_remote_machines(
     cloud = clouds.Cloud(tmp_path / "cloud")
     monkeypatch.setenv("KUBECONFIG", str(cloud.kubeconfig(tmp_path / "kubeconfig")))
     monkeypatch.setenv("AWS_ENDPOINT_URL_BATCH", cloud.address)
-    profile = folder / f"profiles/{executor}/config.yaml"
-    text = profile.read_text().replace("s3://my-bucket/circlet", bucket)
-    assert bucket in text
-    profile.write_text(text)
+    edit(folder / f"profiles/{executor}/config.yaml", "s3://my-bucket/circlet", bucket)
     empty_project.run("-c", "import subprocess; subprocess.run(['git', 'init', '-q'], check=True); "
                       "subprocess.run(['git', 'add', '.'], check=True)")  # fmt: skip
     empty_project.run(
@@ -114,7 +104,9 @@ def test_blocks_and_tables_run_on_remote_machines(
         "--configfile", "config/far.yaml", "--seconds-between-status-checks", "1",
         "--storage-s3-endpoint-url", os.environ["AWS_ENDPOINT_URL"],
     )  # fmt: skip
-    copies = copied(f"{bucket}/results/far", tmp_path / "copies")
+    there, copies = remote.Remote(f"{bucket}/results/far"), tmp_path / "copies"
+    for name in there.listing():
+        there.fetch(name, copies / name)
     study = planning.plan_file(folder / "config/far.yaml").staged(copies)
     assert all(path.exists() for block in study.blocks for path in block.logs)
     local = tmp_path / "local.yaml"
@@ -166,7 +158,7 @@ def test_a_published_study_is_read_from_where_it_is_uploaded(
             remote.Remote(address).put(path, path.relative_to(folder).as_posix())
         empty_project.run("-c", READ, folder, address)
     else:  # whose client reads this variable when it is imported
-        with clouds.Hub(folder) as hub, pytest.MonkeyPatch.context() as patch:
+        with clouds.Server(folder, clouds.HubHandler) as hub, pytest.MonkeyPatch.context() as patch:
             patch.setenv("HF_ENDPOINT", hub.address)
             empty_project.run("-c", READ, folder, "hf://datasets/me/study")
             hub.shutdown()

@@ -21,32 +21,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, every_module
 
 from circlet.study import declarations, planning, registry, targets
 
 pytestmark = pytest.mark.slow
 
 STUDY = planning.plan_file(ROOT / "config/smoke.yaml")
-TARGETS = {
-    **{f"table_{target.name}": target for target in targets.tables(STUDY)},
-    **{f"figure_{target.name}": target for target in targets.figures(STUDY)},
-    "report": targets.report(STUDY),
-    "explorer": targets.explorer(STUDY),
-}
+TARGETS = {f"{target.kind}/{target.name}": target for target in targets.ordered(STUDY)}
 PACKAGE = registry.PACKAGE
 
 
 def path(module: str) -> Path:
     """Return the file of a module, relative to the folder of the package."""
-    file = PACKAGE.joinpath(*module.split(".")[1:])
-    file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
-    return file.relative_to(PACKAGE)
-
-
-def every_module() -> list[str]:
-    files = (file.relative_to(PACKAGE.parent) for file in PACKAGE.rglob("*.py"))
-    return sorted(".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files)
+    return registry.path_of(module).relative_to(PACKAGE)
 
 
 MODULES = every_module()
@@ -111,7 +99,7 @@ def roots(target) -> set[str]:
     return {target.module} | made_by.get(target.kind, set()) | contributed | systems
 
 
-CODE = {rule: frozenset().union(*map(closure, roots(t))) for rule, t in TARGETS.items()}
+CODE = {name: frozenset().union(*map(closure, roots(t))) for name, t in TARGETS.items()}
 USED = set().union(*CODE.values())
 OWN = {target.module for target in TARGETS.values()} - set().union(*map(imported, MODULES))
 # One table, one figure and one page stand for modules that make one target and nothing else.
@@ -124,36 +112,31 @@ SHARED = sorted(USED - OWN | EXAMPLES)
 UNUSED = sorted(set(MODULES) - USED)  # training, commands, benchmarks
 
 
-def downstream(rules: set[str]) -> set[str]:
-    """Return some rules, and all rules that depend on them."""
-    found = set(rules)
+def downstream(names: set[str]) -> set[str]:
+    """Return the names of some targets, and of all that depend on them."""
+    found = set(names)
     while True:
-        made = {file for rule in found for file in TARGETS[rule].outputs}
-        more = {rule for rule, target in TARGETS.items() if made & set(target.inputs)}
+        made = {file for name in found for file in TARGETS[name].outputs}
+        more = {name for name, target in TARGETS.items() if made & set(target.inputs)}
         if more <= found:
             return found
         found |= more
 
 
-def expected(module: str) -> set[str]:
-    """Return the rules that must run again after an edit of a module."""
-    return downstream({rule for rule in TARGETS if module in CODE[rule]})
-
-
-def data(rule: str) -> set[Path]:
+def data(name: str) -> set[Path]:
     """Return the files, other than modules, of which a target is made."""
-    target = TARGETS[rule]
+    target = TARGETS[name]
     own = {
         file
-        for module in CODE[rule]
-        for name in declarations.literals(module).get("DATA", ())
-        for file in (PACKAGE / path(module)).parent.glob(name)
+        for module in CODE[name]
+        for pattern in declarations.literals(module).get("DATA", ())
+        for file in (PACKAGE / path(module)).parent.glob(pattern)
     }
     return own.union(
         file
         for collection in target.study.used_collections
-        for name in named(target, "data")
-        for file in collection.folder.glob(name)
+        for pattern in named(target, "data")
+        for file in collection.folder.glob(pattern)
     )
 
 
@@ -167,11 +150,6 @@ def edited(text: str) -> str:
             lines.insert(at - 1, " " * body[0].col_offset + "edited = True\n")
             return "".join(lines)
     return f"{text}\nedited = True\n"
-
-
-def commented(text: str) -> str:
-    """Return a module's code with more comments."""
-    return f"# A remark.\n{text}\n# And another.\n"
 
 
 # A process that reads lines with texts of some files, and answers with the parameters of all jobs
@@ -194,10 +172,10 @@ for line in sys.stdin:
     if not os.fork():
         fingerprint.forget()
         study = planning.plan_file("config/smoke.yaml")
-        jobs = {f"table_{t.name}": t for t in targets.tables(study)}
-        jobs |= {f"figure_{t.name}": t for t in targets.figures(study)}
-        jobs |= {"report": targets.report(study), "explorer": targets.explorer(study)}
-        said = {rule: [target.study.json, target.code] for rule, target in jobs.items()}
+        said = {
+            f"{target.kind}/{target.name}": [target.study.json, target.code]
+            for target in targets.ordered(study)
+        }
         said["logs"] = [[block.study, block.point.version] for block in study.blocks]
         with open(writer, "w") as answer:
             json.dump(said, answer)
@@ -236,10 +214,10 @@ class Copy:
         return said
 
     def would_run(self, edit, *files):
-        """Return the rules (and ``logs``) that an edit of some files of the package re-runs."""
+        """Return the targets (and ``logs``) that an edit of some files of the package re-runs."""
         texts = {file: edit((self.package / file).read_text()) for file in files}
         after = self.jobs(texts)
-        changed = {rule for rule, said in after.items() if said != self.before[rule]}
+        changed = {name for name, said in after.items() if said != self.before[name]}
         return {"logs"} & changed | downstream(changed - {"logs"})
 
 
@@ -254,11 +232,13 @@ def copy(tmp_path_factory):
 
 @pytest.mark.parametrize("module", SHARED)
 def test_edited_code_re_runs_exactly_what_uses_it(copy, module):
-    assert copy.would_run(edited, path(module)) == expected(module)
+    users = {target for target in TARGETS if module in CODE[target]}
+    assert copy.would_run(edited, path(module)) == downstream(users)
 
 
 def test_comments_in_all_modules_re_run_nothing(copy):
-    assert copy.would_run(commented, *map(path, MODULES)) == set()
+    files = map(path, MODULES)
+    assert copy.would_run(lambda text: f"# A remark.\n{text}\n# Another.\n", *files) == set()
 
 
 def test_edited_code_of_training_and_commands_re_runs_nothing(copy):
@@ -276,7 +256,7 @@ FILES = (
 
 @pytest.mark.parametrize("file", FILES)
 def test_an_edited_file_of_data_re_runs_what_reads_it(copy, file):
-    must_run = downstream({rule for rule in TARGETS if PACKAGE / file in data(rule)})
+    must_run = downstream({name for name in TARGETS if PACKAGE / file in data(name)})
     assert must_run
     assert copy.would_run(lambda text: f"{text}\n", file) == must_run
 
@@ -284,11 +264,11 @@ def test_an_edited_file_of_data_re_runs_what_reads_it(copy, file):
 def test_an_edited_caption_re_runs_the_report(copy):
     """The caption is no part of the figure."""
     file = path("circlet.collections.findings.figures.forecast")
-    assert copy.would_run(lambda text: text.replace('"""', '"""New. ', 1), file) == {"report"}
+    assert copy.would_run(lambda text: text.replace('"""', '"""New. ', 1), file) == {"pages/report"}
 
 
 def test_all_files_of_the_explorer_are_in_its_fingerprint():
-    used = data("explorer")
+    used = data("pages/explorer")
     ends = (".js", ".css", ".html")
     folders = [PACKAGE / "pages/explorer", *PACKAGE.glob("collections/*/explorer")]
     assert len(folders) > 1
@@ -323,4 +303,6 @@ def test_snakemake_announces_the_same_jobs(copy, done, module):
         announced = done.would_run()
     finally:
         file.write_text(text)
-    assert announced == dict.fromkeys(copy.would_run(TOLD[module], path(module)), 1)
+    must_run = copy.would_run(TOLD[module], path(module))
+    rules = (name.replace("s/", "_", 1).removeprefix("page_") for name in must_run)
+    assert announced == dict.fromkeys(rules, 1)

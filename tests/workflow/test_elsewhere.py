@@ -84,7 +84,6 @@ def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """A wheel of the project."""
     folder = tmp_path_factory.mktemp("wheel")
     project_copy(folder / "clone")  # pip builds in the folder itself
     command = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]

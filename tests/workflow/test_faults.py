@@ -3,11 +3,9 @@
 import os
 import signal
 import subprocess
-import sys
-import time
 
 import pytest
-from conftest import PATIENCE, SYSTEMS, mounted
+from conftest import PATIENCE, SYSTEMS, mounted, wait
 from test_workflow import STUDY, edited
 
 
@@ -33,6 +31,7 @@ def only_a_part(study):
 
 
 PART = ("weight_decay", "decay_scan", "alignment")
+SMOKE = ("--profile", "profiles/local", "--configfile", "config/smoke.yaml")
 HALF = STUDY.part(PART)
 
 
@@ -117,20 +116,14 @@ def test_control_c_keeps_what_is_done(half_project):
         return len([*half_project.folder.glob("results/smoke/job_logs/weight_decay/**/*.log")])
 
     with said.open("w") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "logs", "--profile", "profiles/local",
-             "--cores", "6", "--configfile", "config/smoke.yaml"],
-            cwd=half_project.folder,
-            env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
+        process = half_project.begin(
+            "snakemake", "logs", *SMOKE, "--cores", "6",
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
-        deadline = time.monotonic() + PATIENCE
         # A block counts once Snakemake has seen its end: unfinished blocks start anew.
-        while finished() < short or started() < 4:
-            assert time.monotonic() < deadline
-            assert process.poll() is None
-            time.sleep(0.2)
+        wait(lambda: process.poll() is not None or (finished() >= short and started() >= 4))
+        assert process.poll() is None
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
         assert process.wait(timeout=PATIENCE) != 0
     finally:
@@ -149,18 +142,10 @@ def test_control_c_keeps_what_is_done(half_project):
 
 @pytest.mark.slow
 def test_two_runs_at_once(half_project):
-    first = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", "table_structures", "--profile", "profiles/local",
-         "--configfile", "config/smoke.yaml"],
-        cwd=half_project.folder,
-        env=os.environ | {"PYTHONPATH": str(half_project.folder / "src")},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    first = half_project.begin("snakemake", "table_structures", *SMOKE, **silent)
     try:
-        deadline = time.monotonic() + PATIENCE
-        while not list(half_project.folder.glob("results/smoke/job_logs/**/*.log")):
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait(lambda: list(half_project.folder.glob("results/smoke/job_logs/**/*.log")))
         text = fails(half_project)
         assert "another Snakemake works on results/smoke (process " in text
         assert first.wait(timeout=PATIENCE) == 0

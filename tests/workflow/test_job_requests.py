@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-from conftest import experiment, ran
+from conftest import experiment, planned, ran
 
 from circlet.job_requests import Requests
 from circlet.storage import kept, parquet
-from circlet.study import cost, planning
+from circlet.study import cost
 
 STUDY = {
     "short": experiment(system="embedding_mlp", log={"signals": {"every": 1}}),
@@ -35,7 +35,7 @@ def blocks(tmp_path, monkeypatch):
     """The first block of each experiment, by name."""
     for name in ("CIRCLET_GPUS", "CIRCLET_GPU_SHARES", "CIRCLET_GROUP"):
         monkeypatch.setenv(name, "")
-    study = planning.plan({"results": str(tmp_path), "experiments": STUDY})
+    study = planned(tmp_path, **STUDY)
     return {block.point.experiment: block for block in study.blocks}
 
 

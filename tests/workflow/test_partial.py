@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 import yaml
-from conftest import config, experiment, flipped, make_all, make_tables, run_blocks
+from conftest import config, experiment, flipped, make_all, make_tables, planned, run_blocks
 from test_workflow import STUDY
 
 from circlet import build, cli, terminal
@@ -97,8 +97,7 @@ def test_a_weight_decay_without_a_finished_block_is_not_forecast(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     settings = experiment("embedding_mlp", sweep={"weight_decay": [0.1, 0.5]}, seeds={"count": 4})
     small = settings | {"parameters": {"p": 7, "d": 6, "hidden": 8}, "block": 4}
-    own = {"results": "here", "experiments": {"e": small}, "reproduce": {"decay_circles": "e"}}
-    study = planning.plan(own)
+    study = planned("here", {"reproduce": {"decay_circles": "e"}}, e=small)
     first, *_ = study.blocks
     partial = run_blocks(study.partial([first]))
     assert set(make_tables(partial, "forecast")["weight_decay"]) <= {0.1}

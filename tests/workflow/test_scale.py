@@ -1,12 +1,10 @@
 """A study of 100 000 runs, and the overhead of a job."""
 
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
-from conftest import config, experiment
+from conftest import config, experiment, output_of
 from projects import children_seconds, start_seconds
 
 from circlet import native
@@ -24,12 +22,6 @@ LARGE = {
     },
     "reproduce": {"table1": "sweep"},
 }  # fmt: skip
-
-
-@pytest.fixture
-def large(empty_project):
-    (empty_project.folder / "config/large.yaml").write_text(yaml.safe_dump(LARGE))
-    return empty_project
 
 
 def said_and_starts(command):
@@ -62,27 +54,30 @@ def fill(study):
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_runs(large, monkeypatch):
+def test_a_hundred_thousand_runs(empty_project, monkeypatch):
     """Planning, Snakemake and status each take less than half a minute, a dry run less than 1 GB.
 
     That is half a minute of a core that imports torch and pandas in two seconds.
     """
+    (empty_project.folder / "config/large.yaml").write_text(yaml.safe_dump(LARGE))
     command = ("--configfile", "config/large.yaml")
-    plan, starts = said_and_starts(lambda: large.run("circlet", "plan", *command))
+    plan, starts = said_and_starts(lambda: empty_project.run("circlet", "plan", *command))
     assert "100000" in plan
     assert starts < 15
     dry_run = ("--dry-run", "--profile", "profiles/local", *command)
-    said, starts = said_and_starts(lambda: large.run("-c", MEASURED, *dry_run))
+    said, starts = said_and_starts(lambda: empty_project.run("-c", MEASURED, *dry_run))
     assert "constant_attention" in said
     assert starts < 15
     assert int(re.search(r"kB: (\d+)", said)[1]) < 1e6
 
-    monkeypatch.chdir(large.folder)
+    monkeypatch.chdir(empty_project.folder)
     fill(planning.plan(LARGE))
-    said, starts = said_and_starts(lambda: large.snakemake("logs", config="config/large.yaml"))
+    said, starts = said_and_starts(
+        lambda: empty_project.snakemake("logs", config="config/large.yaml")
+    )
     assert "Nothing to be done" in said
     assert starts < 15
-    said, starts = said_and_starts(lambda: large.run("circlet", "status", *command))
+    said, starts = said_and_starts(lambda: empty_project.run("circlet", "status", *command))
     total = next(line for line in said.splitlines() if line.startswith("total"))
     assert total.split()[1:3] == ["100000", "100000"]
     assert starts < 15
@@ -119,8 +114,4 @@ def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
         "import sys; from circlet.cli import main; main(sys.argv[1:]); "
         f"print(*({unneeded} & set(sys.modules)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "run", "--device", "cpu", "--study", study],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.strip() == ""
+    assert output_of(code, "run", "--device", "cpu", "--study", study) == ""

@@ -4,17 +4,15 @@ import math
 
 import pytest
 import torch
-from conftest import config
+from conftest import CPU, point_of
 from torch.nn import functional
 
 from circlet.collections.delays import equations as sums
 from circlet.collections.delays.equations import temperature_mlp
 from circlet.collections.delays.systems.temperature_mlp import SYSTEM
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import autograd, run
 
-CPU = torch.device("cpu")
 SEEDS = Seeds(1, 2, 3, 4)
 SMALL = {"p": 7, "d": 6, "hidden": 9}
 
@@ -91,7 +89,7 @@ def test_biases_do_not_decay():
 def golden_of(system, parameters):
     """Return values that only a new version may change: initial arrays, data, and end."""
     one = {"system": system, "parameters": parameters, "steps": 30, "dtype": "float64"}
-    point = planning.plan(config(**one)).points[0]
+    point = point_of(**one)
     start = autograd.equations(point.system).initial(point.parameters, SEEDS)
     last = run.run(point, [4], CPU)["runs"].to_pandas()
     return {

@@ -1,24 +1,15 @@
 import numpy as np
 import torch
-from conftest import config, with_logs
+from conftest import CPU, point_of
 
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 
-CPU = torch.device("cpu")
-
-
-def point(steps=100, dtype="float64", **parameters):
-    return planning.plan(
-        config(system="embedding_mlp", steps=steps, dtype=dtype, parameters=parameters)
-    ).points[0]
-
 
 def test_split_is_of_ordered_pairs():
-    parameters = point(p=59).parameters
+    parameters = SYSTEM.defaults | {"p": 59}
     mask = system.train_mask(parameters, Seeds(0, 0, 5, 0))
     assert mask.shape == (59 * 59,)
     assert mask.sum() == 2784
@@ -30,21 +21,23 @@ def test_split_is_of_ordered_pairs():
 
 
 def test_initialisation_is_that_of_the_code_or_of_the_text():
-    start = system.initial(point().parameters, Seeds(0, 0, 0, 0))
+    start = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
     assert start["embedding"].shape == (59, 128)
     assert 0.97 < start["embedding"].std() < 1.03
     for layer, inputs in (("hidden1", 256), ("hidden2", 100), ("output", 100)):
         for part in ("weight", "bias"):
             bound = np.abs(start[f"{layer}.{part}"]).max() * np.sqrt(inputs)
             assert 0.9 < bound <= 1
-    normal = system.initial(point(initialisation="normal").parameters, Seeds(0, 0, 0, 0))
+    other = SYSTEM.defaults | {"initialisation": "normal"}
+    normal = system.initial(other, Seeds(0, 0, 0, 0))
     assert all(0.8 < array.std() < 1.2 for array in normal.values())
 
 
 def golden_values():
     """Return values that only a new VERSION may change: initial arrays, and the logs of a run."""
-    p = point(steps=20, p=13, d=8, hidden=10)
-    p = with_logs(p, gradients={"every": 10})
+    settings = {"steps": 20, "dtype": "float64", "log": {"gradients": {"every": 10}}}
+    small = {"p": 13, "d": 8, "hidden": 10}
+    p = point_of(system="embedding_mlp", parameters=small, **settings)
     tables = {k: t.to_pandas() for k, t in run.run(p, [4], CPU).items()}
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")

@@ -10,7 +10,8 @@ from circlet.collections.findings.tables import findings_claims
 from circlet.storage import parquet
 from circlet.study import planning
 
-PUBLISHED = claims.read(planning.plan_file(ROOT / "config/findings.yaml")).set_index("claim")
+STUDY = planning.plan_file(ROOT / "config/findings.yaml")
+PUBLISHED = claims.read(STUDY).set_index("claim")
 OURS = PUBLISHED[PUBLISHED["collection"] == "findings"]
 
 
@@ -132,8 +133,7 @@ def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monke
     monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
     rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
     monkeypatch.setattr(findings_claims, "_CLAIMS", rolled_out)
-    study = planning.plan_file(ROOT / "config/findings.yaml")
-    rows = {found["claim"]: found for found in findings_claims.table(study)}
+    rows = {found["claim"]: found for found in findings_claims.table(STUDY)}
     assert {(found["n_runs"], found["n_planned"]) for found in rows.values()} == {(30, 30)}
     effects = {name: found["effect"] for name, found in rows.items()}
     assert effects == pytest.approx({
@@ -151,7 +151,6 @@ def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monke
 
 
 def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
-    study = planning.plan_file(ROOT / "config/findings.yaml")
     frame = pd.DataFrame([
         row("excess", excess, 0.1, n, relation="sum", size=size, p=59, d=128, weight_decay=decay,
             n_runs=n, n_planned=1000)
@@ -161,7 +160,7 @@ def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
     monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
     survey = [claim for claim in findings_claims._CLAIMS if claim[1] == "survey"]
     monkeypatch.setattr(findings_claims, "_CLAIMS", survey)
-    (found,) = findings_claims.table(study)
+    (found,) = findings_claims.table(STUDY)
     assert found["claim"] == "sums_are_rare"
     assert found["effect"] == 0.4
     assert (found["n_runs"], found["n_planned"]) == (950, 1000)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
+from conftest import CPU
 
 from circlet.collections.findings import forces
 from circlet.collections.musat.equations import particles
 
-CPU = torch.device("cpu")
 STRENGTHS = {"g_a": 2.0, "g_r": 0.5, "f_a": 3.0}  # of attraction, repulsion, alignment
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment, make_tables, run_blocks
+from conftest import CPU, experiment, make_tables, planned, run_blocks
 
 from circlet.collections.findings.tables import (
     force_coefficients,
@@ -12,9 +12,6 @@ from circlet.collections.findings.tables import (
 )
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import planning
-
-CPU = torch.device("cpu")
 
 
 def test_grids_are_the_half_with_fewer_imperfections():
@@ -28,13 +25,8 @@ def study(tmp_path_factory):
     """Short networks in two dimensions, and particles in two and three dimensions."""
     network = experiment(sweep={"weight_decay": [0, 1]}, steps=20, log={"parameters": {"at": [5]}})
     matched = experiment("particles", sweep={"d": [2, 3]}, parameters={"f_a": 0.5, "g_r": 2})
-    study = planning.plan(
-        {
-            "results": str(tmp_path_factory.mktemp("results")),
-            "experiments": {"n": network, "m": matched},
-            "reproduce": {"network_forces": "n", "matched_particles": "m"},
-        }
-    )
+    roles = {"reproduce": {"network_forces": "n", "matched_particles": "m"}}
+    study = planned(tmp_path_factory.mktemp("results"), roles, n=network, m=matched)
     make_tables(run_blocks(study), "force_summary", "force_coefficients", "matched_particles")
     return study
 

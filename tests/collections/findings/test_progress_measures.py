@@ -1,34 +1,15 @@
 import numpy as np
 import pytest
 import torch
-from conftest import circle, experiment, make_tables, run_blocks
+from conftest import circle, experiment, make_tables, planned, run_blocks
 
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.findings.tables import progress_measures
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 
 MLP = {"p": 7, "d": 4, "hidden": 6}
-NEVER = {"curves": {}}
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
-    """Two systems with logged parameters, and one without."""
-    attention = experiment(parameters={"p": 7}, log=NEVER | {"parameters": {"at": [3]}})
-    mlp = experiment("embedding_mlp", parameters=MLP, log=NEVER | {"parameters": {}})
-    silent = experiment("embedding_mlp", parameters=MLP, log=NEVER)
-    made = planning.plan(
-        {
-            "results": str(tmp_path_factory.mktemp("r")),
-            "derived_metrics": ["progress_measures"],
-            "experiments": {"attention": attention, "mlp": mlp, "silent": silent},
-        }
-    )
-    make_tables(run_blocks(made), "runs", "progress_measures")
-    return made
 
 
 def network(equations, parameters, seed=0):
@@ -39,8 +20,15 @@ def network(equations, parameters, seed=0):
     return {k: torch.as_tensor(v) for k, v in weights.items()}, train
 
 
-def test_networks_are_those_of_the_systems(study):
+def test_networks_are_those_of_the_systems(tmp_path):
     """Losses from logged parameters equal the losses in training, up to float32 rounding."""
+    never = {"curves": {}}
+    attention = experiment(parameters={"p": 7}, log=never | {"parameters": {"at": [3]}})
+    mlp = experiment("embedding_mlp", parameters=MLP, log=never | {"parameters": {}})
+    silent = experiment("embedding_mlp", parameters=MLP, log=never)  # no parameters
+    asked = {"derived_metrics": ["progress_measures"]}
+    study = planned(tmp_path, asked, attention=attention, mlp=mlp, silent=silent)
+    make_tables(run_blocks(study), "runs", "progress_measures")
     table = parquet.read_table(study, "progress_measures")
     runs = parquet.read_table(study, "runs").set_index("run_id")
     assert table.groupby("experiment")["step"].unique().map(list).to_dict() == {

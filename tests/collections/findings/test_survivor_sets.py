@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment, table_of
+from conftest import experiment, planned, table_of
 
 from circlet.collections.findings import survivor_sets
 from circlet.collections.findings.tables import relations, seed_overlap
 from circlet.storage import parquet
-from circlet.study import planning
 
 P = 23
 N = 11
@@ -67,10 +66,8 @@ def survival(sets, signals=None):
 
 
 def study_of(name, **changes):
-    return planning.plan(
-        {"results": "r", "reproduce": {name: name},
-         "experiments": {name: experiment("embedding_mlp", **changes)}}
-    )  # fmt: skip
+    own = experiment("embedding_mlp", **changes)
+    return planned("r", {"reproduce": {name: name}}, **{name: own})
 
 
 def related(monkeypatch, sets):

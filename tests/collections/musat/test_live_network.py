@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 from browsing import file_of, fill, saved
-from conftest import config
+from conftest import point_of
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import structures
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 
 pytestmark = pytest.mark.browser
@@ -51,7 +50,7 @@ TRAIN = """async ([settings, steps]) => {
 
 def test_the_live_network_is_that_of_python(page):
     found = page.evaluate(TRAIN, [{"learning_rate": 0.01, "weight_decay": 1}, 100])
-    parameters = planning.plan(config()).points[0].parameters
+    parameters = point_of().parameters
     usual = constant_attention.initial(parameters, Seeds(0, 0, 0, 0))
     weights = {
         name: torch.tensor(found["start"][name], dtype=torch.float64).reshape(1, *array.shape)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 from browsing import file_of, fill, saved
-from conftest import config
+from conftest import CPU, point_of
 
 from circlet.collections.musat.equations import particles
 from circlet.collections.musat.tables import structures
-from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
@@ -33,8 +32,8 @@ def test_live_particles_are_those_of_python(page, changes):
     assert name == "particles_step_100.csv"
     shown = {"f_a": float(page.input_value("#particles-f_a"))}  # the page's initial values
     settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
-    parameters = planning.plan(config(**settings)).points[0].parameters
-    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
+    parameters = point_of(**settings).parameters
+    couplings = particles.data(parameters, [], torch.float64, CPU)
     state = {"embedding": torch.as_tensor(start)[None].clone()}
     for _ in range(100):
         particles.step(state, couplings)
@@ -147,8 +146,8 @@ def test_arrows_are_the_forces(page):
     ]
     shown = np.array([np.subtract(end, start) for start, end in ends]) * [1, -1]
     own = {"f_a": float(page.input_value("#particles-f_a"))}
-    parameters = planning.plan(config(system="particles", parameters=own)).points[0].parameters
-    couplings = particles.data(parameters, [], torch.float64, torch.device("cpu"))
+    parameters = point_of(system="particles", parameters=own).parameters
+    couplings = particles.data(parameters, [], torch.float64, CPU)
     forces = particles.forces(torch.as_tensor(positions)[None], couplings)[0].numpy()
     edge = 2.5 * 0.5
     longest = np.linalg.norm(forces, axis=1).max()

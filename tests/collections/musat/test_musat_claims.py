@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import experiment, table_of
+from conftest import experiment, planned, table_of
 
 from circlet.collections.musat.tables import exemplars, musat_claims
 from circlet.storage import parquet
-from circlet.study import planning
 
 
 def test_exemplars_are_chosen_by_rule():
@@ -31,13 +30,8 @@ def claims_of(monkeypatch, structures, magnitudes):
     """The table of claims of a study whose tables hold these frames."""
     attention = experiment(sweep={"weight_decay": [0, 0.3, 0.6, 1, 2]}, seeds={"count": 20})
     particles = experiment("particles", sweep={"f_a": [0.5, 1, 2, 4]}, seeds={"count": 10})
-    study = planning.plan(
-        {
-            "results": "r",
-            "experiments": {"e": attention, "f": particles},
-            "reproduce": {"table1": "e", "weight_magnitudes": "e", "table2": "f"},
-        }
-    )
+    roles = {"table1": "e", "weight_magnitudes": "e", "table2": "f"}
+    study = planned("r", {"reproduce": roles}, e=attention, f=particles)
     tables = {"structures": structures, "weight_magnitudes": magnitudes}
 
     def read(study, name, role):
@@ -120,13 +114,8 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
         }
         for e in "ef" for value in (0.0, 0.9, 2.0) for k in (0, 1)
     ]  # fmt: skip
-    study = planning.plan(
-        {
-            "results": "r",
-            "experiments": {"e": experiment(), "f": experiment("particles")},
-            "reproduce": {"table1": "e", "table2": "f"},
-        }
-    )
+    roles = {"reproduce": {"table1": "e", "table2": "f"}}
+    study = planned("r", roles, e=experiment(), f=experiment("particles"))
 
     def read(study, _, role):
         return pd.DataFrame(rows).query(f"experiment == {study.reproduce[role]!r}")

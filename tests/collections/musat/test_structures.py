@@ -36,9 +36,8 @@ EMBEDDINGS = {
 }
 
 
-@pytest.mark.parametrize("name", EMBEDDINGS)
-def test_imperfections_equal_the_pseudo_code(name):
-    embedding = EMBEDDINGS[name]
+@pytest.mark.parametrize("embedding", EMBEDDINGS.values(), ids=EMBEDDINGS)
+def test_imperfections_equal_the_pseudo_code(embedding):
     assert count_imperfections(embedding) == imperfections_as_printed(embedding)
 
 

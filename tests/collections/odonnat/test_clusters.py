@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import config, ran, table_of
+from conftest import CPU, point_of, ran, table_of
 
 from circlet.collections.odonnat import clusters, layer_projections
 from circlet.collections.odonnat.equations import sparse_transformer as system
@@ -12,11 +12,8 @@ from circlet.collections.odonnat.starts import sparse_transformer as starts
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads, spikes
 from circlet.storage import parquet
-from circlet.study import planning
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
-
-CPU = torch.device("cpu")
 
 
 def stacked(*networks):
@@ -200,11 +197,11 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch):
 def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
     settings = {"system": "sparse_transformer", "epochs": 40}
     for schedule in ({}, {"every_epochs": 7}, {"every_epochs": 10}):
-        block = next(planning.plan(config(**settings, log={"parameters": schedule})).blocks)
+        block = point_of(**settings, log={"parameters": schedule}).blocks[0]
         assert heads.snapshots(block) == []
     log = {"parameters": {"every_epochs": 1}}
     data = {"n_train": 16, "n_test": 4, "batch_size": 16}
-    block = next(planning.plan(config(**settings, log=log, parameters=data)).blocks)
+    block = point_of(**settings, log=log, parameters=data).blocks[0]
     assert heads.snapshots(block) == [*range(0, 45, 5)]
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import config, with_logs
+from conftest import CPU, config, point_of
 from plain.sparse_transformer import SparseTransformer
 from torch import nn
 
@@ -11,13 +11,12 @@ from circlet.study import cost, planning
 from circlet.study.seeds import Seeds
 from circlet.training import run
 
-CPU = torch.device("cpu")
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
 
 
-def point(steps=100, dtype="float64", **parameters):
-    settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype}
-    return planning.plan(config(**settings, parameters=SMALL | parameters)).points[0]
+def point(steps=100, dtype="float64", log=None, **parameters):
+    settings = {"system": "sparse_transformer", "steps": steps, "dtype": dtype, "log": log or {}}
+    return point_of(**settings, parameters=SMALL | parameters)
 
 
 def test_half_of_the_test_set_of_p_2_is_new():
@@ -64,8 +63,7 @@ def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
 
 
 def test_gradient_norms_are_of_the_whole_train_set():
-    p = point(steps=8)
-    p = with_logs(p, gradient_norms={"at": [4]}, parameters={"at": [4]})
+    p = point(steps=8, log={"gradient_norms": {"at": [4]}, "parameters": {"at": [4]}})
     tables = {kind: table.to_pandas() for kind, table in run.run(p, [5], CPU).items()}
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")

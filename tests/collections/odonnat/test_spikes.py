@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import ran, table_of
+from conftest import CPU, ran, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
@@ -11,7 +11,6 @@ from circlet.storage import parquet
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 
-CPU = torch.device("cpu")
 PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
 
 

@@ -4,13 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import experiment, run_blocks, table_of
+from conftest import CPU, experiment, planned, run_blocks, table_of
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.tables import interpolations, odonnat_claims, seed_effects
 from circlet.errors import ConfigError
 from circlet.storage import parquet
-from circlet.study import planning
 
 SMALL = {"length": 4, "k": 2, "n_train": 32, "n_test": 16, "batch_size": 16}
 TRANSFER = [{"transfer": {"of": "base"}}]
@@ -21,17 +20,13 @@ def small(**changes):
     return experiment("sparse_transformer", parameters=parameters, **changes)
 
 
-def study(tmp_path, **experiments):
-    return planning.plan({"results": str(tmp_path), "experiments": experiments})
-
-
 def network(block, step, seed):
     rows = parquet.read_log(block, "parameters", [step]).query("seed == @seed").set_index("name")
     return rows["values"].map(tuple).to_dict()
 
 
 def test_a_run_starts_where_its_parent_ended(tmp_path):
-    whole = study(
+    whole = planned(
         tmp_path, base=small(seeds={"count": 4}),
         child=small(parameters={"p": 3}, interventions=TRANSFER, block=1),
     )  # fmt: skip
@@ -48,7 +43,7 @@ def test_a_run_starts_where_its_parent_ended(tmp_path):
 
 def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
     """The first step is Adam's first, -lr g / (|g| + eps), for g on a batch of the child."""
-    whole = study(
+    whole = planned(
         tmp_path, base=small(steps=40),
         child=small(parameters={"p": 3}, interventions=TRANSFER, steps=1, dtype="float64"),
     )  # fmt: skip
@@ -56,8 +51,8 @@ def test_the_optimiser_starts_anew_on_its_own_data(tmp_path):
     point = whole.experiment("child")[0]
     logged = parquet.read_weights(point.blocks[0], [0, 1])
     weights = {name: torch.as_tensor(array[0, :1]).double() for name, array in logged.items()}
-    seeds, cpu = [point.seeds(0)], torch.device("cpu")
-    data = system.data(point.parameters, seeds, torch.float64, cpu)
+    seeds = [point.seeds(0)]
+    data = system.data(point.parameters, seeds, torch.float64, CPU)
     gradient = {name: torch.zeros_like(array) for name, array in weights.items()}
     system.gradients(weights, system.batch(data, 1), gradient)
     for name, array in logged.items():
@@ -72,9 +67,9 @@ def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
     with pytest.raises(
         ConfigError, match="base has no point with the d, length, vocabulary, hidden, bias and"
     ):
-        study(tmp_path, base=base, child=small(interventions=TRANSFER))
+        planned(tmp_path, base=base, child=small(interventions=TRANSFER))
     changes = {"p": 3, "hidden": 8, "learning_rate": 0.1, "batch_size": 8, "k": 1, "dropout": 0.5}
-    point = study(
+    point = planned(
         tmp_path, base=base, child=small(parameters=changes, interventions=TRANSFER)
     ).experiment("child")[0]
     assert point.parent.parameters["p"] == 2
@@ -83,29 +78,28 @@ def test_the_shapes_must_agree_and_the_rest_may_differ(tmp_path):
 def test_of_several_parents_the_one_alike_is_taken(tmp_path):
     base = small(parameters={}, sweep={"learning_rate": [0.001, 0.01]})
     child = small(parameters={"p": 3}, sweep={"learning_rate": [0.01]}, interventions=TRANSFER)
-    (point,) = study(tmp_path, base=base, child=child).experiment("child")
+    (point,) = planned(tmp_path, base=base, child=child).experiment("child")
     assert point.parent.parameters["learning_rate"] == 0.01
     with pytest.raises(ConfigError, match="base has no point with"):
-        study(tmp_path, base=base, child=small(interventions=TRANSFER))
+        planned(tmp_path, base=base, child=small(interventions=TRANSFER))
 
 
 def test_the_system_must_allow_a_parent(tmp_path):
     with pytest.raises(ConfigError, match=r"cannot start from others: write .* docs/extending"):
-        study(
+        planned(
             tmp_path, base=experiment("embedding_mlp"),
             child=experiment("embedding_mlp", sweep={"p": [11]}, interventions=TRANSFER),
         )  # fmt: skip
 
 
 def test_a_line_between_two_ends(tmp_path):
-    settings = {"curriculum": small(parameters={"p": 3}, interventions=TRANSFER),
-                "curriculum_scratch": small(parameters={"p": 3}), "base": small()}  # fmt: skip
-    whole = planning.plan(
-        {"results": str(tmp_path), "experiments": settings,
-         "reproduce": {k: k for k in ("curriculum", "curriculum_scratch")}}
+    roles = ["curriculum", "curriculum_scratch"]
+    whole = planned(
+        tmp_path, {"reproduce": {role: role for role in roles}}, base=small(),
+        curriculum=small(parameters={"p": 3}, interventions=TRANSFER),
+        curriculum_scratch=small(parameters={"p": 3}),
     )  # fmt: skip
     run_blocks(whole)
-    roles = ["curriculum", "curriculum_scratch"]
     table = table_of(interpolations, whole.part(roles, roles))
     assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
     end = table[(table["t"] == 1) & (table["seed"] == 1)]
