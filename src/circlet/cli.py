@@ -47,7 +47,6 @@ def _load_command(module: str) -> ModuleType:
 
 
 def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
-    """Return the parser of all commands; ``modules``: those of collections, by name."""
     parser = argparse.ArgumentParser(prog="circlet", description=__doc__)
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_study_commands(subparsers)

@@ -1,7 +1,4 @@
-"""What jobs request from Snakemake and from a cluster, within the limits of a profile.
-
-This module does not import Snakemake: it gets the object ``workflow`` of the rules.
-"""
+"""What jobs request from Snakemake and from a cluster, within the limits of a profile."""
 
 import math
 import os

@@ -164,7 +164,6 @@ class Watch:
         return made
 
     def _is_old(self, path: Path) -> bool:
-        """Return whether a file that will be made again is still the old one."""
         return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
 
     def _said(self, job_log: Path) -> tuple[bool, float, str]:

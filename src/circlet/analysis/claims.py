@@ -23,8 +23,7 @@ def read(study: "Study") -> pd.DataFrame:
     """Return the claims of all collections of which the study has a role, in their order.
 
     Columns are those of the files, ``collection``, and ``keys``: the keys of the table row that
-    answers a claim, as a dict of typed values. Raises ConfigError if a file is not a valid file of
-    claims.
+    answers a claim, as a dict of typed values. Raises ConfigError if a file is not valid.
     """
     frames = []
     asked = (study.whole or study).reproduce
@@ -55,10 +54,9 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     """Return a scorecard with reasons, figures and frozen verdicts of its claims, for pages.
 
     The columns ``frozen_study`` and so on (`FROZEN`) have the verdict of a frozen study of circlet
-    on a claim that the study has not run. They are read from the ``frozen.csv`` of each collection,
-    written by docs/render.py. ``frozen_study`` is empty if there is no such verdict. If a claim
-    disagrees here without a recorded reason, but does not in a frozen study with more samples, the
-    reason says so.
+    on a claim that the study has not run. ``frozen_study`` is empty if there is no such verdict. If
+    a claim disagrees here without a recorded reason, but does not in a frozen study with more
+    samples, the reason says so.
     """
     paths = [collection.folder / "frozen.csv" for collection in study.used_collections]
     frames = [pd.read_csv(path) for path in paths if path.exists()]
@@ -146,7 +144,6 @@ def counted(verdicts: pd.Series) -> str:
 
 
 def _verb(verdict: str, n: int) -> str:
-    """Return the verb ``differs`` or ``deviates`` in the form that follows the number n."""
     return verdict if n == 1 else verdict.removesuffix("s")
 
 
@@ -165,8 +162,7 @@ def answer(card: pd.DataFrame) -> str:
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
     """Return the claims of a scorecard that deviate or differ, by verdict and recorded reason.
 
-    ``card`` has a column ``reason``, empty text if none is recorded. A claim without a reason is
-    a group by itself.
+    ``card`` has a column ``reason``. A claim without a reason is a group by itself.
     """
     groups = []
     for verdict in (DEVIATES, DIFFERS):

@@ -73,7 +73,6 @@ def _frame(
 
 
 def _keys(study: Study) -> pd.DataFrame:
-    """Return the keys and seeds of all runs, by run_id."""
     rows = {
         run_id: {
             **log_frames.keys(block.point, study),

@@ -3,26 +3,10 @@
 A claim has a **margin**, the largest difference that still counts as agreement. The 95 % interval
 of the difference, measured - published, includes the sampling error of both samples. It is combined
 from their intervals by MOVER (Zou and Donner, *Statistics in Medicine* 27, 2008), for two shares
-the same as Newcombe's method. The interval decides:
-
-reproduced
-    the whole interval lies within the margin;
-deviates
-    the whole interval lies beyond the margin;
-differs
-    the interval excludes zero and crosses the end of the margin: the values differ, perhaps by
-    less than the margin;
-compatible
-    the interval contains zero, but reaches beyond the margin;
-undecided
-    there is no interval, or fewer than ``FEWEST`` independent units; or the interval contains
-    zero, and would do so with a probability above ``MOST_UNNOTICED`` if the value were off by
-    twice the margin;
-undecidable
-    the verdict would stay undecided with any number of runs, because the paper's sample is small.
+the same as Newcombe's method. docs/verdicts.md defines the verdicts and explains the margins.
 
 Each kind of claim has a scale on which its margin is given. On the first three scales a single run
-has a standard deviation of about one. docs/verdicts.md explains the scales and margins.
+has a standard deviation of about one.
 
 ``share``
     of runs: 2 asin(sqrt(share)), Cohen's h, with Anscombe's correction, whose interval is

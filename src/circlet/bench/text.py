@@ -40,12 +40,10 @@ WAYS = {
 
 
 def _ways(rows: list[dict[str, Any]], key: str) -> list[str]:
-    """Return the ways that some row has, in order."""
     return [way for way in WAYS if any(way in row[key] for row in rows)]
 
 
 def _by_way(rows: list[dict[str, Any]], key: str, show: Callable[[Any], str]) -> list[list[str]]:
-    """Return for each row the system's name and its value for every way, or a dash."""
     ways = _ways(rows, key)
     return [
         [row["system"], *(show(row[key][way]) if way in row[key] else "–" for way in ways)]
@@ -110,7 +108,6 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _table(header: Sequence[str], rows: list[list[Any]]) -> str:
-    """Return rows that begin with a name as aligned text."""
     return aligned(header, [tuple(row) for row in rows], "<" + ">" * (len(header) - 1))
 
 

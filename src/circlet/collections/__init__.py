@@ -1,4 +1,1 @@
-"""Collections: one subject each, with systems, tables, figures and claims.
-
-Their layout is described in `circlet.study.registry`.
-"""
+"""Collections: one subject each, with systems, tables, figures and claims."""

@@ -43,8 +43,7 @@ class Settings(ctypes.Structure):
 class PairNetwork(Settings):
     """A network of pairs of numbers; see kernels/pair_network.hpp.
 
-    ``left`` and ``right`` (pairs,) int32 are the numbers of the train pairs, then of the test
-    pairs.
+    ``left`` and ``right`` (pairs,) int32 are the numbers of train pairs, then of test pairs.
     """
 
     maker = "pair_network"
@@ -181,8 +180,7 @@ def path_of(kind: str) -> Path | None:
 class Run:
     """One run of a system: its weights and the moments of its optimiser, one after another.
 
-    ``values``, ``means`` and ``squares`` have the shape (numbers,); ``arrays`` are views of the
-    values by name.
+    ``values``, ``means``, ``squares`` are (numbers,); ``arrays`` are views of the values by name.
     """
 
     def __init__(

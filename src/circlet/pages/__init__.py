@@ -9,10 +9,7 @@ DATA = ("theme.css",)
 
 
 def template(name: str, folder: Path | None = None) -> jinja2.Template:
-    """Load a template from a folder, or else from this one; it escapes values as HTML.
-
-    Its variable ``theme`` is the common style.
-    """
+    """Load a template of a folder, or of this one, as HTML; its variable ``theme`` is the style."""
     pages_folder = Path(__file__).parent
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([folder or pages_folder, pages_folder]),

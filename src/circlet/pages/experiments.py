@@ -15,7 +15,6 @@ MOST = 8  # most values of a parameter to list
 
 
 def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the headings and rows of the table of points of each experiment."""
     by_experiment = {}
     for name, of_experiment in table.groupby("experiment"):
         headings = {"runs": "runs"}
@@ -41,7 +40,6 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _values(values: list[Any]) -> str:
-    """Return the different values of a parameter as text; of many, the first two and the last."""
     different = dict.fromkeys(values)
     words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
     if len(words) <= MOST:

@@ -1,7 +1,5 @@
 """results/report.html: the results of a study, its figures and its provenance, in one file.
 
-The section of a collection begins with claims that agree and a figure, then deviations and why
-(`circlet.pages.story`). Further verdicts, the rest of each caption and the experiments are folded.
 A report that is sent alone has no dead links, because the browser makes links to other files only
 if these exist. A frozen study has no logs, so its report has no runs to watch, and only the figures
 that follow from its tables.
@@ -54,7 +52,6 @@ def _undrawn(figure: Target) -> str:
 
 
 def _title(figure: Target, title: str = "") -> str:
-    """Return the title that the collection gives a figure, or else its name in words."""
     if plot := plots.named(figure.study, figure.name):
         title = plots.title(plot)
     words = figure.name.rpartition(".")[2].split("_")  # the section names the collection
@@ -63,7 +60,6 @@ def _title(figure: Target, title: str = "") -> str:
 
 
 def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str = "") -> dict:
-    """Return a figure with its title, caption, counts of verdicts, and runs to watch."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
     judged = card[card["figure"] == figure.name]
@@ -83,7 +79,6 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
 
 
 def _time(hours: float) -> str:
-    """Return a computing time as text."""
     seconds = 3600 * hours
     return terminal.duration(seconds) if seconds >= 1 else "under 1 s"
 
@@ -95,7 +90,6 @@ def _section(
     card: pd.DataFrame,
     listed: pd.DataFrame,
 ) -> dict[str, Any]:
-    """Return the contents of a collection's section: metadata, claims and figures."""
     about = collection.metadata
     claims_here = card[card["paper"] == collection.name]
     return {
@@ -109,7 +103,6 @@ def _section(
 
 
 def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
-    """Return the contents about claims of a collection's section."""
     tests = card[card["tally"] == claims_file.TEST]
     if tests.empty:  # claims beyond the papers: listed like tests, but not counted above
         card = card.assign(tally=claims_file.TEST)
@@ -135,7 +128,6 @@ def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
 def _figures(
     collection: Collection, figures: dict[str, Target], card: pd.DataFrame, listed: pd.DataFrame
 ) -> dict[str, Any]:
-    """Return the figures of a collection, and why others have nothing to draw."""
     mine = collection.modules("figures")
     titles = {**dict.fromkeys((*collection.figures, *mine), ""), **collection.figures}
     shown = [name for name in titles if name in mine and name in figures]
@@ -160,13 +152,11 @@ def _without_repeats(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _cited(citation: str) -> Markup:
-    """Return a citation with its arXiv identifier as a link."""
     link = r'<a href="https://arxiv.org/abs/\1">arXiv:\1</a>'
     return Markup(ARXIV.sub(link, str(escape(citation))))
 
 
 def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
-    """Return the number of runs of some systems."""
     return int(provenance.loc[provenance["system"].isin(systems), "runs"].sum())
 
 
@@ -201,7 +191,6 @@ class _Tables:
 
 
 def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
-    """Return the contents of the page: a section per collection, and plots of the study itself."""
     figures = {f.name: f for f in targets.figures(study) if f.name not in study.left_out}
     sections = [
         _section(collection, tables.provenance, figures, tables.card, tables.listed)
@@ -227,7 +216,6 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
 
 
 def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
-    """Return what the page says about the runs and their provenance."""
     whole = study.whole or study
     # A frozen study shows the name of its folder alone.
     results = Path(study.results.name if frozen else study.config.results)

@@ -1,7 +1,4 @@
-"""Sentences of a report: which claims agree, which do not and why, and links to runs.
-
-They follow from tables and from recorded reasons; no text in this module is about one paper.
-"""
+"""Sentences of a report: which claims agree, which do not and why, and links to runs."""
 
 import html
 import math
@@ -126,10 +123,7 @@ def _paper_runs(row: dict[str, Any]) -> int:
 
 
 def opening(caption: str) -> tuple[str, str]:
-    """Split a caption into the sentences that are visible at first, and the others.
-
-    The visible ones have at least `MIN_OPENING` words, more than a reference alone.
-    """
+    """Split a caption into visible sentences, of at least `MIN_OPENING` words, and the others."""
     sentences = SENTENCE_END.split(caption)
     n = 1
     while n < len(sentences) and len(" ".join(sentences[:n]).split()) < MIN_OPENING:
@@ -194,7 +188,6 @@ def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
 
 
 def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of a scorecard by tally, tests first."""
     rows = {tally: card[card["tally"] == tally].to_dict("records") for tally in claims_file.TALLIES}
     return {tally: entries for tally, entries in rows.items() if entries}
 
@@ -247,7 +240,6 @@ def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[Explorer
 
 
 def _words(study: Study, row: pd.Series, run_id: str) -> str:
-    """Describe a run: the values that its experiment sweeps, its seed and its outcome."""
     experiment, name, seed = run_id.split("/")
     points = study.experiment(experiment)
     point = next(point for point in points if point.name == name)

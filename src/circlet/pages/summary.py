@@ -24,8 +24,7 @@ COLUMNS = ("verdict", "claim", "ours", "95 % interval", "counts as agreement", "
 def _card(study: Study) -> pd.DataFrame | None:
     """Return the scorecard of a study, `circlet.analysis.claims.explained`.
 
-    None if the study has no scorecard. Raises LogError if the scorecard is older than the config,
-    the code or the runs.
+    None if there is none. Raises LogError if it is older than the config, the code or the runs.
     """
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:
@@ -110,7 +109,6 @@ def scorecard(study: Study) -> str:
 
 
 def _trends(study: Study) -> Iterator[str]:
-    """Yield what each experiment shows, as the report says it."""
     made = {target.name for target in targets.tables(study)}
     if {"effects", "outcome_summary"} <= made:
         effects, outcomes = (parquet.read_table(study, n) for n in ("effects", "outcome_summary"))
@@ -124,12 +122,10 @@ def _pages(study: Study) -> list[str]:
 
 
 def _short(study: Study) -> dict[str, str]:
-    """Return the short names of a study's collections, by name."""
     return {c.name: c.metadata.short or c.name for c in study.used_collections}
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the lines of a paragraph with a hanging indent."""
     return textwrap.wrap(text, WIDTH + 28, subsequent_indent="  ")
 
 
@@ -142,7 +138,6 @@ def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
 
 
 def _claims(card: pd.DataFrame) -> Iterator[tuple]:
-    """Yield the scorecard of a paper: judged claims by tally, then those of frozen studies."""
     run = card["verdict"] != NOT_RUN
     for tally, title in claims_file.TALLIES.items():
         yield from _part(title, card[run & (card["tally"] == tally)])
@@ -156,7 +151,6 @@ def _claims(card: pd.DataFrame) -> Iterator[tuple]:
 
 
 def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
-    """Yield rows of some claims below a title; nothing if there are none."""
     nothing = ("",) * (len(COLUMNS) - 2)
     if len(card):
         yield ("", f"-- {title}", *nothing)
@@ -184,7 +178,6 @@ def _reasons(card: pd.DataFrame) -> Iterator[str]:
 
 
 def _tallies(card: pd.DataFrame) -> Iterator[str]:
-    """Yield how often each verdict occurs, for tests and for claims that do not count as tests."""
     yield f"scorecard: {len(card)} claims"
     for tally, group in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
         title = list(claims_file.TALLIES.values())[tally]

@@ -124,7 +124,6 @@ def _by(
 
 
 def _estimate(row: dict[str, Any], shares: set[str]) -> str:
-    """Return an outcome over the runs of a point, as text."""
     if math.isnan(row["estimate"]):
         return ""
     unit = "" if row["unit"] == SHARE else f" {row['unit']}".rstrip()

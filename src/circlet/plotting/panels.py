@@ -17,10 +17,7 @@ CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def best_step(vectors: np.ndarray) -> int:
-    """Return the g for which lines from n to n + g (mod p) have the least total length.
-
-    This is the arithmetic progression that the eye looks for in a circle or a grid.
-    """
+    """Return the g for which lines from n to n + g (mod p) have the least total length."""
     p = len(vectors)
     lengths = [
         np.linalg.norm(np.roll(vectors, -g, axis=0) - vectors, axis=1).sum()
@@ -110,8 +107,7 @@ def some(values: Iterable[float]) -> list[float]:
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     """Return a figure of square panels in sections, and each section's run_ids with their axes.
 
-    A row has ``columns`` panels; ``width`` is the side of one, in inches. ``sections``
-    are titles with run_ids.
+    A row has ``columns`` panels; ``width`` is the side of one, in inches.
     """
     sections = [(title, runs) for title, runs in sections if runs]
     if not sections:

@@ -31,7 +31,6 @@ def texts(data: Published) -> dict[str, str]:
 
 
 def _card(data: Published) -> str:
-    """Return the card as Markdown, with the front matter of the Hugging Face Hub."""
     rows = sum(table.rows for table in data.tables)
     head = {
         "license": data.licence.lower(),
@@ -65,10 +64,7 @@ def _card(data: Published) -> str:
 
 
 def write(data: Published, to: Path) -> None:
-    """Write a data set into a folder, replacing an earlier one in it.
-
-    Raises LogError if the folder has files of others.
-    """
+    """Write a data set, replacing an earlier one; raises LogError if the folder has other files."""
     if to.resolve() == data.folder.resolve():
         raise ConfigError(f"--to: {to} is the study itself; give another folder")
     written = texts(data)

@@ -1,7 +1,4 @@
-"""Croissant metadata of a published study: its files, and the columns of each table.
-
-The format is that of MLCommons, whose library `mlcroissant` also checks what is written here.
-"""
+"""Croissant metadata of a published study: its files, and the columns of each table."""
 
 import json
 from typing import Any

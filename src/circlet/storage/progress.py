@@ -120,9 +120,7 @@ def _failure(name: str, job_log: Path) -> str:
 
 
 def last_line(job_log: Path) -> str | None:
-    """Last line of the text log of a job, before a traceback; empty if it wrote none, None if it
-    never began.
-    """
+    """Last line of a job's log before a traceback; empty if it has none, None if never begun."""
     try:
         text = job_log.read_text(encoding="utf-8", errors="replace")
     except OSError:

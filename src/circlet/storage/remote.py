@@ -83,10 +83,7 @@ class Remote:
             self.fetch(name, path)
 
     def footer(self, name: str) -> bytes:
-        """Return a Parquet file without its columns: its magic number, and its footer.
-
-        Nothing of a file that is too short to be one.
-        """
+        """Return a Parquet file without columns: magic number and footer; empty if too short."""
         with _explained(f"{self.url}/{name}"), self.system.open(self._at(name), "rb") as file:
             if file.seek(0, os.SEEK_END) < 12:
                 return b""
@@ -144,10 +141,7 @@ def mirror(url: str, folder: Path) -> int:
 
 
 def outline(url: str, folder: Path) -> None:
-    """Copy what `progress.states` reads to a folder: texts, and how runs ended.
-
-    Other logs and tables are copied without their columns.
-    """
+    """Copy what `progress.states` reads: texts, how runs ended, and the footers of other files."""
     remote = Remote(url)
     for name in remote.listing():
         path = folder / name

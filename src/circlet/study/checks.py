@@ -86,7 +86,6 @@ def _check_compared(study: Study) -> None:
 
 
 def _check_more_seeds(study: Study) -> None:
-    """Check that each entry of `more` matches a point."""
     for name, experiment in study.config.experiments.items():
         values = [point.values for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
@@ -98,7 +97,6 @@ def _check_more_seeds(study: Study) -> None:
 
 
 def _check_has(where: str, points: list[Point], name: str, value: Any) -> None:
-    """Check that a point has this value of a parameter or an argument."""
     if all(point.values.get(name) != value for point in points):
         there = schema.shown([*dict.fromkeys(swept.value(point, name) for point in points)])
         raise ConfigError(f"{where}: no point has {value!r} (there are: {there[1:-1]})")
@@ -161,7 +159,6 @@ def _check_delay(
 
 
 def _check_roles(study: Study) -> None:
-    """Check that each experiment in ``reproduce`` meets the requirements of its role."""
     for role, name in study.config.reproduce.items():
         where = f"reproduce.{role}"
         if role not in study.roles:

@@ -72,10 +72,7 @@ Claim = dict[str, str]
 
 
 def claims(collection: Collection) -> list[Claim]:
-    """Return the claims of a collection, with full names; none if it has no ``claims.csv``.
-
-    Raises ConfigError if the file does not have the format described above.
-    """
+    """Return a collection's claims, if any, with full names; raises ConfigError if invalid."""
     path = collection.folder / "claims.csv"
     if not path.exists():
         return []

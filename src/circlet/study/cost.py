@@ -75,10 +75,7 @@ def record_bytes(point: Point, kind: str) -> float:
 
 
 def values(point: Point, kind: str) -> float:
-    """Return the most values that a column of lists or texts has for one run and step of a log.
-
-    The result is 1 until a network has been measured.
-    """
+    """Return the most values of a list or text in a log for a run and step; 1 if not measured."""
     is_known = not point.system.is_measured or measured.known(point)
     match kind:
         case "embeddings" if is_known:

@@ -31,7 +31,6 @@ VERSION = 1  # raised whenever their numbers change; runs with interventions are
 
 
 def _argument(type: str, description: str, **more: Any) -> dict[str, Any]:
-    """Return the JSON schema of an argument; ``more`` are further keywords, such as a default."""
     return {"description": description, "type": type} | more
 
 

@@ -80,10 +80,7 @@ def unpacked(text: str) -> str:
 
 
 def _study(config: Config, is_checked: bool) -> Study:
-    """Return the study of a config with the defaults of its systems.
-
-    Its experiments are checked, unless a plan has done so.
-    """
+    """Return the study of a config with the defaults of its systems."""
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
     if not is_checked:

@@ -53,7 +53,6 @@ from circlet.study.plots import Plot
 
 FEW_RUNS, LITTLE_MB = 2000, 1200  # up to these limits most tables take seconds
 FOR_PAGES = 1000  # priority of what no figure needs: report and explorer would wait for it
-# Modules that write the file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
 
 
@@ -140,13 +139,11 @@ def _experiments(says: dict[str, Any], study: Study) -> list[str]:
 
 
 def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
-    """Return whether the study has a target's experiments, and its tables are among ``made``."""
     says = declared(kind, module)
     return set(says["TABLES"]) <= made and bool(_experiments(says, study))
 
 
 def _made(study: Study) -> set[str]:
-    """Return the names of the tables that the study yields."""
     all_tables, made = registry.modules(study.collections, "tables"), set[str]()
     listed = study.config.derived_metrics
     all_tables = {
@@ -248,7 +245,6 @@ def figures(study: Study) -> list[Target]:
 
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
-    """Return the target of a plot, with a study of its experiment and this plot only."""
     says = declared("plots", plot.module)
     part = study.part([plot.experiment], (), says.get("CONFIG", ()))
     part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))

@@ -87,7 +87,6 @@ def _tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
-    """Yield the keys in which two configs differ, with both values."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in one.keys() | other.keys():
             if (path, key) != ("", "results"):
@@ -210,14 +209,12 @@ def _text(value: Any) -> str:
 
 
 def _groups(table: pd.DataFrame, keys: list[str]) -> dict[tuple, pd.DataFrame]:
-    """Return the rows of each setting, by the values of its keys."""
     named = table[keys].astype(object).where(table[keys].notna(), None)
     marks = [tuple(row) for row in named.itertuples(index=False)]
     return dict(list(table.groupby(pd.Series(marks, index=table.index))))
 
 
 def _verdicts(a: Path, b: Path) -> list[str]:
-    """List the claims that the two scorecards judge differently."""
     paths = [folder / "tables/scorecard.parquet" for folder in (a, b)]
     if not all(path.exists() for path in paths):
         return []

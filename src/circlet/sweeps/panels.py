@@ -137,10 +137,7 @@ def estimate_marks(outcomes: Iterable[Outcome], colour: Any) -> dict[str, Artist
 def dots(
     axes: Axes, at: Any, outcome: Outcome, runs: pd.DataFrame, flat: bool = False, **look: Any
 ) -> np.ndarray:
-    """Draw values of runs at x, or if ``flat`` at y, as dots, or triangles if not reached.
-
-    Returns the values.
-    """
+    """Draw values of runs at x, or if ``flat`` at y, as dots or triangles; return the values."""
     values = runs["value"].fillna(runs["after"]).to_numpy(float)
     if outcome.kind == "share":  # all dots are at 0 or 1
         values = values + 0.05 * ((runs["seed"].to_numpy() * 0.7548777) % 1 - 0.5)

@@ -199,12 +199,10 @@ def wanted(study: Study, needs: Iterable[Need]) -> dict[str, dict[str, Any]]:
 
 
 def _where(point: Point, parameters: list[Swept]) -> dict[str, Any]:
-    """Return the condition `where` that selects a point."""
     return {q.name: _plain(value(point, q.name)) for q in parameters if q.name in point.values}
 
 
 def _plain(x: Any) -> Any:
-    """Return a value as plain YAML data."""
     if isinstance(x, tuple):
         return list(x)
     return int(x) if isinstance(x, float) and x == int(x) else x

@@ -42,7 +42,6 @@ MOMENTUM = number(
     "Momentum of sgd; the other optimisers have none.", 0.0, minimum=0, exclusiveMaximum=1
 )
 
-# Metrics of classifiers.
 CROSS_ENTROPY = {
     "train_loss": Metric("mean cross-entropy on the train set", "nat"),
     "test_loss": Metric("mean cross-entropy on the test set", "nat"),

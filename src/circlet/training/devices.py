@@ -45,8 +45,7 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
     """Context: the index of a GPU that no other job of this user holds.
 
     ``CIRCLET_GPU_SHARES`` says how many jobs may hold one GPU. A job takes a second share only if
-    no GPU has a first one left. Waits for a share; raises Interrupted if a signal arrives
-    meanwhile.
+    no GPU has a first one left. Waits for a share; raises Interrupted at a signal.
     """
     names = visible()
     if len(names) == 1 and "SLURM_JOB_ID" in os.environ:  # SLURM gave it to this job alone

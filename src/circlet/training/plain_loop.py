@@ -51,8 +51,7 @@ class PlainLoop:
     def ends(self, seed: int, start: Arrays, noise: float = 0.0) -> Values:
         """Return the weights after the steps of the point, and the metrics at these weights.
 
-        Raises CircletError if the network does not follow the seeds, or if its functions are not
-        pure.
+        Raises CircletError if the network does not follow the seeds, or if functions are not pure.
         """
         return self._anew(self._train, seed, start, noise)
 

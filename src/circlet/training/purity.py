@@ -34,7 +34,6 @@ def check(
     train = parts["train"]
 
     def call(examples: Tree) -> list[Tensor]:
-        """Call all functions; returns the loss on some examples, and the metrics."""
         if equations.has_network:
             equations.network(parameters, seeds)
         equations.examples(parameters, seeds)

@@ -17,11 +17,7 @@ Gradients = Callable[[dict[str, Tensor], Any, dict[str, Tensor]], None]
 
 
 def check(what: str, arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Check the names and shapes of float arrays.
-
-    Raises CircletError, which names the system (in ``what``), the array, and the shapes found and
-    expected.
-    """
+    """Check names and shapes of float arrays; raises CircletError naming the system (``what``)."""
     for name in [*shapes, *(arrays.keys() - shapes.keys())]:
         array: Any = arrays.get(name)
         shape = shapes.get(name)

@@ -76,8 +76,7 @@ def terms(x: np.ndarray, linear: bool) -> np.ndarray:
 def fit(x: np.ndarray, method: str, alpha: float = ALPHA) -> Fit:
     """Fit the changes of signals (steps + 1, frequencies).
 
-    ``least_squares`` and ``lasso`` are linear with an intercept, ``quadratic`` is equation 2,
-    which has none.
+    ``least_squares`` and ``lasso`` are linear with intercept, ``quadratic`` is equation 2, without.
     """
     model = {
         "least_squares": lambda: LinearRegression(),

@@ -1,7 +1,4 @@
-"""Outcomes of networks with many circles in the explorer: how many survive by rule A.
-
-The run whose trajectory the figures show comes first.
-"""
+"""Outcomes of networks with many circles in the explorer: how many survive by rule A."""
 
 import pandas as pd
 import pyarrow as pa

@@ -55,8 +55,7 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
 def relative_gradients(signals: np.ndarray) -> np.ndarray:
     """(signal(s) - signal(s - 1)) / signal(0) at steps s = 1, 2, ... (section 3.2.2).
 
-    ``signals`` are (steps, frequencies), of steps 0, 1, 2, ... NaN for a frequency that an
-    intervention has removed.
+    ``signals`` (steps, frequencies) begin at step 0. NaN for a removed frequency.
     """
     start = np.where(signals[0] > _LEAST * signals[0].max(), signals[0], np.nan)
     return np.diff(signals, axis=0) / start

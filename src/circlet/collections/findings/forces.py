@@ -109,11 +109,7 @@ def labellings(p: int, n: int) -> Int[Tensor, "n+1 p"]:
 def projected(
     field: Float[Tensor, "*batch p d"], positions: Float[Tensor, "*batch p d"]
 ) -> Float[Tensor, "*batch p d"]:
-    """Return a field without the shift and scale that the model removes after every step.
-
-    The model restores the mean and the standard deviation of every coordinate, so shifting a
-    coordinate, or scaling it about its mean, has no effect.
-    """
+    """Return a field without shift and scale of each coordinate, which the model undoes."""
     centred = positions - positions.mean(-2, keepdim=True)
     along = centred / centred.norm(dim=-2, keepdim=True)
     field = field - field.mean(-2, keepdim=True)

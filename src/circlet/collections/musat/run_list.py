@@ -25,7 +25,6 @@ _ROUNDEST = 25  # runs of a point
 
 
 def _shown(study: Study, rows: pd.DataFrame) -> Iterator[str]:
-    """The runs that figures show, and the best."""
     for _, point in rows.groupby(rows["run_id"].str.rsplit("/", n=1).str[0]):
         yield from (run["run_id"] for run in exemplars.choose(point).values())
         experiment = point["experiment"].iloc[0]

@@ -53,7 +53,6 @@ def positions(axes: Axes, view: View) -> None:
 
 
 def _prefix(view: View) -> int:
-    """Return the length of the prefix."""
     return int(view["prefix"][0])
 
 

@@ -26,7 +26,6 @@ _SPIKES = 3  # spikes among the moments of a run
 
 
 def _moments(rows: pd.DataFrame, spikes: pd.DataFrame) -> dict[str, list[dict]]:
-    """Return the moments of each run, in order, by run_id."""
     words = {"drop_step": "loss leaves chance", "structure_step": "head forms", "fit_step": "fits"}
     moments = rows.melt("run_id", list(words), "text", "step").replace({"text": words})
     highest = spikes.sort_values("height", ascending=False).groupby("run_id").head(_SPIKES)

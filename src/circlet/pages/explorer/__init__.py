@@ -24,9 +24,6 @@ A collection adds parts of the page in a folder ``explorer``; all of them are op
     returns stops of the tour, each a `Stop` as a dictionary. ``played`` are the rows of
     ``explorer_runs`` whose training is shown, with ``frames`` (the number of pictures) and
     ``last_step``. Runs are chosen by rules; a stop that the study does not have is left out.
-
-Its ``collection.yaml`` has two sentences on what each system learns (``introductions``), and
-explanations of terms (``terms``).
 """
 
 import base64
@@ -69,7 +66,6 @@ class Stop(TypedDict):
 
 
 def _own(name: str) -> str:
-    """Return the text of a file in this folder."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
@@ -86,7 +82,6 @@ def _modules(study: Study) -> dict[str, str]:
 
 
 def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
-    """Return the data of each collection with a system of the study, and the stops of the tour."""
     study = target.study
     data: dict[str, Any] = {}
     tour: list[Stop] = []
@@ -109,7 +104,6 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
 
 
 def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
-    """Render the sections of collections that need no run."""
     folders = {c.name: c.folder / "explorer" for c in collections}
     return [
         Markup(pages.template("page.html", folder).render(data=data[name]))

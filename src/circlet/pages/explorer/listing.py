@@ -25,7 +25,6 @@ def points(study: Study, runs: pd.DataFrame, ends: pd.DataFrame) -> list[dict[st
 
 
 def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) -> dict[str, Any]:
-    """Return a point, the indices of its swept values, its estimates and its runs."""
     listed = rows[rows["shown"] != "nothing"]
     runs = [_run(row, measured(listed), point) for row in listed.to_dict("records")]
     return {
@@ -49,7 +48,6 @@ def _point(point: Point, rows: pd.DataFrame, ends: pd.DataFrame, at: list[int]) 
 
 
 def _run(row: dict[str, Any], measures: list[str], point: Point) -> dict[str, Any]:
-    """Return a run's entry in the list."""
     always = ("run_id", "seed", "outcome", "shown", "frames")
     entry: dict[str, Any] = {name: row[name] for name in always}
     entry["moments"] = None if row["moments"] is None else list(row["moments"])
@@ -78,7 +76,6 @@ def measured(runs: pd.DataFrame) -> list[str]:
 
 
 def _number(value: Any) -> float | None:
-    """Return a number with as many digits as a reader needs; None if it is not finite."""
     return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
 
 
@@ -118,7 +115,6 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
 
 
 def _headings(point: Point, measures: list[str]) -> dict[str, str]:
-    """Return headings of the list of runs by column: metrics, and what the collection adds."""
     system = point.system
     if system.run_columns:
         return dict(system.run_columns)

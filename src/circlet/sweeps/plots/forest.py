@@ -33,10 +33,7 @@ def draw(study: Study) -> Figure:
 
 
 def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
-    """Draw differences of outcomes with their intervals: rows as in the table ``comparisons``.
-
-    An arrow marks an unknown end.
-    """
+    """Draw differences of outcomes with their intervals: rows as in the table ``comparisons``."""
     names = [
         ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
         for r in rows.itertuples()
@@ -79,7 +76,6 @@ def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
 
 
 def _marks(rows: pd.DataFrame) -> dict[str, Artist]:
-    """Return the legend of a forest plot."""
     look = {"marker": "o", "ms": 4, "lw": 1.4}
     marks: dict[str, Artist] = {
         "95 % interval excludes zero": Line2D([], [], color=style.BLUE, **look),

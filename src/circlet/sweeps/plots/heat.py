@@ -48,7 +48,6 @@ def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, floa
 
 
 def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
-    """Return the text of a cell: estimate, interval, and n if cells differ in it."""
     center, low, high = (panels.number(row[k], decimals) for k in ("estimate", "low", "high"))
     lines = [center]
     if np.isnan(row["estimate"]):
@@ -61,7 +60,6 @@ def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
 
 
 def _write(axes: Axes, rows: pd.DataFrame, norm: Normalize, decimals: int, show_n: bool) -> None:
-    """Write numbers into cells, dark on light and light on dark."""
     for row in rows.to_dict("records"):
         is_light = np.isnan(row["estimate"]) or norm(row["estimate"]) > 0.6
         axes.text(
@@ -84,7 +82,6 @@ def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
 
 
 def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
-    """Return the title of an outcome's maps, which show estimates or an end of intervals."""
     if column in _ENDS:
         return f"{outcome.label}, {_ENDS[column]} of 95 % interval"
     few, many = rows["n_runs"].min(), rows["n_runs"].max()

@@ -42,7 +42,6 @@ def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str, str]]) -> None:
-    """Draw a line for each setting and metric, with its band unless there are too many."""
     by = sweep.at("by")
     colours = panels.colours(by)
     settings = list(rows.groupby("point"))
@@ -59,7 +58,6 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
 
 
 def _begins(sweep: Sweep, rows: pd.DataFrame) -> set[int]:
-    """Return the steps after which an intervention changes or clamps runs of some rows."""
     drawn = set(rows["point"].unique())
     steps = ("change_step", "clamp_step")
     keys = [point.keys for point in sweep.points if point.name in drawn]
@@ -123,7 +121,6 @@ def draw(study: Study) -> Figure:
 
 
 def _marks(groups: dict[str, list[tuple[str, str]]], few: bool) -> dict[str, Artist]:
-    """Return the legend of line styles and bands."""
     shown = [metric for metrics in groups.values() for metric in metrics]
     names = {"--": "train"} if any(dashes == "--" for _, dashes in shown) else {}
     if solid := [name for name, dashes in shown if dashes == "-"]:

@@ -27,7 +27,6 @@ COLUMNS = [
 
 
 def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return the rows of a table of derived metrics, by point."""
     rows = parquet.read_table(study, table)
     return {point.key: of_point for point, _, of_point in log_frames.by_point(rows, study)}
 

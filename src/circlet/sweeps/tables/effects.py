@@ -43,7 +43,6 @@ COLUMNS = [
 
 
 def _estimates(name: str, measured: Estimate) -> dict:
-    """Return the columns of an estimate; an unbounded end is null."""
     return {k: v if np.isfinite(v) else None for k, v in measured.columns(name).items()}
 
 

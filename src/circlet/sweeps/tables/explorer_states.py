@@ -78,7 +78,6 @@ def _answers(block: Block, steps: list[int]) -> dict[str, np.ndarray]:
 
 
 def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
-    """Return the steps of a log to show for a run with these moments."""
     if how == "end":  # the table of runs has final metrics
         return set() if kind == "curves" else {point.steps}
     if how != "training":
@@ -89,7 +88,6 @@ def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
 
 
 def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Iterator[dict]:
-    """Yield a row for every array to show of a block's runs."""
     for kind in explorer_budget.arrays(block.point):
         steps_by_seed = {
             seed: _steps(block.point, kind, shown.get(seed, "nothing"), moments.get(seed, []))

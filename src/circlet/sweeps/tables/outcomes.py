@@ -37,7 +37,6 @@ def _ends(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(outcome: Outcome, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of an outcome, from those of its table."""
     column = outcome.column or outcome.name
     after = [f"{column}_after"] if outcome.kind == "time" else []
     if missing := [n for n in ("run_id", column, *after, *outcome.where) if n not in table]:

@@ -1,9 +1,7 @@
 """Table ``scorecard``: published value, our value, margin and verdict of each claim.
 
-Published values are in the ``claims.csv`` of each collection, a row per claim, and nowhere else
-(`circlet.study.claims_file`). How a value is judged, and what ``reproduced``, ``compatible``,
-``deviates`` and ``undecided`` mean, is in `circlet.analysis.verdicts`. ``not_run``: the study has
-no such run, or not under the paper's conditions.
+docs/verdicts.md defines the verdicts. ``not_run``: the study has no such run, or not under the
+paper's conditions.
 
 Some claims can also be judged on other runs; the note says how these differ. If shorter runs have
 been shown to decide the same (column ``shorter`` of the claims), the claim still counts as a test.

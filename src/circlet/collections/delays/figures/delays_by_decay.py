@@ -41,7 +41,6 @@ def draw(study: Study) -> Figure:
 
 
 def _panel(axes: Axes, medians: pd.DataFrame, fits: pd.DataFrame) -> None:
-    """Draw the medians of one network and the fitted powers."""
     colours = (style.BLUE, style.ORANGE, style.GREEN, style.PINK, style.YELLOW, style.GREY)
     for colour, (rate, rows) in zip(colours, medians.groupby("learning_rate"), strict=False):
         exponents = []

@@ -17,7 +17,6 @@ TABLES = ("losses", "circle_counts")
 
 
 def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, label: str) -> None:
-    """Draw the test loss of one run; the legend gives its final number of circles."""
     if losses.empty:
         return
     line = losses[losses["step"] > 0].sort_values("step")

@@ -1,7 +1,6 @@
 """Table ``ding_claims``: our values for Ding et al.'s claims.
 
-``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
-initial embedding, other weights or a train set are dependent, so n counts the rarest seed.
+Runs that share an initial embedding, network or train set are dependent: n counts the rarest seed.
 """
 
 import math
@@ -67,10 +66,7 @@ def run_auc(survival: pd.DataFrame, column: str) -> Estimate:
 
 
 def _by_seed(losses: pd.DataFrame, above: pd.Series) -> Estimate:
-    """Divide the mean loss of rows ``above`` by that of the others; geometric mean over seeds.
-
-    The same seeds are trained at every dimension.
-    """
+    """Divide the mean loss of rows ``above`` by that of the others; geometric mean over seeds."""
     parts = [losses.loc[rows].groupby("seed")["test_loss"].mean() for rows in (above, ~above)]
     return stats.geometric_mean((parts[0] / parts[1]).dropna())
 
@@ -108,10 +104,7 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
 
 
 def always_first(survival: pd.DataFrame) -> Estimate:
-    """Share of draws of two frequencies in which the stronger survives at every ratio.
-
-    The same two are drawn at each ratio. At a ratio of 1 neither is stronger.
-    """
+    """Share of draws of two frequencies in which the stronger survives at every ratio below 1."""
     runs = outcomes(survival)
     draws = runs[runs["ratio"] < 1].groupby(fewest(runs))["first"]
     return stats.share(*stats.counted(draws.all().to_numpy()))
@@ -141,10 +134,7 @@ def lost(fits: pd.DataFrame) -> Estimate:
 
 
 def all_survive(counts: pd.DataFrame) -> Estimate:
-    """Return the share of runs whose final signals all exceed 10: without minus with weight decay.
-
-    With weight decay: 0.1 and more.
-    """
+    """Share of runs with all final signals above 10: at weight decay 0 minus at 0.1 and more."""
     survive = counts["n_circles_absolute"] == counts["n_frequencies"]
     parts = (counts["weight_decay"] == 0, counts["weight_decay"] >= 0.1)
     by_seed = [survive[part].groupby(counts["seed"]).any() for part in parts]
@@ -160,7 +150,6 @@ def rises(counts: pd.DataFrame, by: str, what: str = "n_circles") -> Estimate:
 
 
 def _gradients(trajectories: pd.DataFrame) -> pd.Series:
-    """Mean over frequencies of the gradient norm, by run and step at which it is logged."""
     return trajectories.groupby(["run_id", "step"])["gradient"].mean().dropna()
 
 
@@ -190,7 +179,6 @@ def late_gradient(trajectories: pd.DataFrame) -> Estimate:
 
 
 def _fits(fits: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Fits of one method to as many steps as the paper's."""
     return fits[(fits["method"] == method) & (fits["n_steps"] >= ode.STEPS)]
 
 

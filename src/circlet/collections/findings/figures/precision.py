@@ -33,10 +33,7 @@ _STYLES = {
 
 
 def draw(study: Study) -> Figure:
-    """Left: train loss of every run; right: circles of every seed in each arithmetic.
-
-    If there are many arithmetics, exact ones are in one row and cancelling ones in another.
-    """
+    """Left: train loss of every run; right: circles of every seed in each arithmetic."""
     runs = parquet.read_table(study, "precision")
     losses = parquet.read_table(study, "losses", "precision")
     if runs.empty:
@@ -60,7 +57,6 @@ def draw(study: Study) -> Figure:
 
 
 def _draw_losses(axes: Axes, losses: pd.DataFrame, names: list[str]) -> None:
-    """Train loss of every run in some arithmetics."""
     for name in names:
         for i, (_, line) in enumerate(losses[losses["arithmetic"] == name].groupby("run_id")):
             line = line[line["step"] > 0].sort_values("step")
@@ -71,7 +67,6 @@ def _draw_losses(axes: Axes, losses: pd.DataFrame, names: list[str]) -> None:
 
 
 def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
-    """Circles of every seed in some arithmetics."""
     seeds, width = sorted(runs["seed"].unique()), 0.8 / len(names)
     for i, name in enumerate(names):
         rows, colour = runs[runs["arithmetic"] == name], _STYLES[name]["color"]

@@ -42,7 +42,6 @@ _MOST_SETTINGS = 8
 
 
 def _setting(point: Point, study: Study) -> str:
-    """Return a point's values of what its experiment sweeps, one per line."""
     varied = swept.swept(study.experiment(point.experiment))
     return "".join(
         f"{swept.words(parameter.name)} {swept.text(swept.value(point, parameter.name))}\n"
@@ -51,7 +50,6 @@ def _setting(point: Point, study: Study) -> str:
 
 
 def _lines(axes: Axes, rows: pd.DataFrame, measures: dict[str, str]) -> None:
-    """Each measure of each run, and the mean of all runs, against steps."""
     for (name, label), colour in zip(measures.items(), style.labels(4), strict=False):
         wide = rows.pivot(index="step", columns="run_id", values=name)
         axes.plot(wide.index, wide, color=colour, lw=0.4, alpha=0.4)

@@ -1,7 +1,6 @@
 """Table ``findings_claims``: our values for the claims of docs/findings.md.
 
-It has only values that are not a column of another table. ``claims.csv`` has the thresholds.
-Intervals are at 95 %.
+It has only values that are not a column of another table.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +29,6 @@ COLUMNS = EFFECTS
 
 
 def _chosen(frame: pd.DataFrame, where: Mapping[str, object]) -> pd.DataFrame:
-    """Return the rows with given values of columns."""
     for name, value in where.items():
         frame = frame[frame[name] == value]
     return frame

@@ -39,10 +39,7 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
 
 
 def _best(played: pd.DataFrame, outcome: str) -> pd.Series | None:
-    """Return the run with an outcome that has most frames; among equals, the most perfect one.
-
-    Networks come before particles.
-    """
+    """Return the run with an outcome that has most frames; among equals, the most perfect one."""
     candidates = played[(played["outcome"] == outcome) & (played["d"] == 2)]
     candidates = candidates.assign(is_particles=candidates["system"] != "constant_attention")
     if candidates.empty:

@@ -1,7 +1,6 @@
 """Table ``musat_claims``: our values for the claims that Mușat makes in words.
 
-``claims.csv`` has the thresholds between which they must lie. Intervals are at 95 %. Only the
-paper's own values of weight decay and f_a count, whatever else the study sweeps.
+Only the paper's own values of weight decay and f_a count, whatever else the study sweeps.
 """
 
 import math
@@ -51,7 +50,6 @@ def weakest_correlation(runs: pd.DataFrame) -> Estimate:
 
 
 def _ends(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> list[pd.DataFrame]:
-    """The runs at the first and at the last of the paper's values."""
     return [runs[runs[by] == value] for value in (values[0], values[-1])]
 
 
@@ -70,10 +68,7 @@ def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str, layer: str = "hidden") -> Estimate:
-    """How many times larger a magnitude of a layer is at weight decay 0 than at 1.
-
-    Geometric mean over runs of the same seed.
-    """
+    """Magnitude of a layer at weight decay 0 divided by that at 1; geometric mean over seeds."""
     runs = magnitudes[magnitudes["layer"] == layer].set_index("seed")
     least, most = (end[what] for end in _ends(runs, "weight_decay", _DECAYS))
     return stats.geometric_mean(least / most)  # NaN for seeds that are not at both ends

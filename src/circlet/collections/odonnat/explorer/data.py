@@ -64,7 +64,6 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the stop of the highest spike."""
     if spikes is None:
         return []
     played_spikes = spikes[spikes["run_id"].isin(played["run_id"])]

@@ -25,7 +25,6 @@ _PLACES = {  # one token and position for all at its place
 
 
 def _places(axes: Axes, view: network_panels.View) -> None:
-    """Draw pairs of token and position, one name per place."""
     xy = view["pair_xy"]
     colours = style.labels(2)
     left, right, bottom, top = view["pair_box"] * 1.25
@@ -38,7 +37,6 @@ def _places(axes: Axes, view: network_panels.View) -> None:
 
 
 def _query(axes: Axes, view: network_panels.View) -> None:
-    """Draw the places, and the direction of the query."""
     _places(axes, view)
     axes.annotate("", (0, 0.85), (0, 0), arrowprops={"arrowstyle": "->", "color": "0.3"})
     axes.text(0.08, 0.3, "query", fontsize=7, color="0.3")

@@ -101,7 +101,6 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
-    """Draw the number of spikes by cause."""
     counts = spikes["cause"].value_counts()
     names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
     axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)

@@ -39,7 +39,6 @@ def drawn(
 
 
 def _curves(axes: Axes, losses: pd.DataFrame, what: str, step: int, steps_per_epoch: int) -> None:
-    """Draw the loss or accuracy, pale after a step."""
     epoch = losses["step"] / steps_per_epoch
     so_far = losses["step"] <= step
     for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes

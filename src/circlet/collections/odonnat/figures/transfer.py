@@ -19,7 +19,6 @@ OPTIONAL_TABLES = ("interpolations", "losses")
 
 
 def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:
-    """Draw last test accuracies, a row of dots per group, with the number of solved runs."""
     stream = np.random.default_rng(0)
     for y, runs in enumerate(reversed(groups.values())):
         values, solved = runs["test_accuracy"], int(runs["success"].sum())
@@ -33,7 +32,6 @@ def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None
 
 
 def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
-    """Test accuracy over steps with and without the curriculum."""
     parent = study.experiment(study.reproduce["curriculum"])[0].parent
     base = parent and parent.parameters["p"]
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
@@ -51,7 +49,6 @@ def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
 
 
 def _task(study: Study, role: str) -> str:
-    """Modulus and dimension of the runs of a role."""
     parameters = study.experiment(study.reproduce[role])[0].parameters
     return f"p = {parameters['p']}, d = {parameters['d']}"
 

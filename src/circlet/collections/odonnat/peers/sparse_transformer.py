@@ -18,7 +18,6 @@ def sequence_examples(parameters: Arrays, starts_module: Any, seeds: Any) -> Arr
 
 
 def _norm(x: Any, axis: int) -> Any:
-    """Vectors along an axis, divided by their root mean square + 1e-5."""
     return x / (jnp.sqrt(jnp.square(x).mean(axis, keepdims=True)) + 1e-5)
 
 
