@@ -32,12 +32,15 @@ test: $(VENV)/with-dev
 	else echo "There is no Node.js: the unit tests of the JavaScript were left out."; fi
 	$(PYTEST) $(SIDE_BY_SIDE)
 
-# The kernels are compiled while pip fetches the dependencies. An older pip takes twice as long.
+# The kernels are compiled while pip fetches the dependencies. An older pip takes twice as long. The
+# pip of $(PYTHON), if it has one, installs a new pip faster than venv installs the pip it brings.
+PIP = install --quiet --disable-pip-version-check --no-compile --upgrade 'pip>=25.1'
 $(VENV)/installed: pyproject.toml setup.py constraints.txt $(wildcard src/circlet/native/kernels/*)
 	@$(PYTHON) -c 'import sys; sys.exit("error: circlet needs Python 3.11 or newer; name one with: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Installing into $(VENV): a minute or more ..."
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(PYTHON) -m venv --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(BIN)/python $(PIP) 2>/dev/null \
+	    || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip $(PIP); }
 	@$(INSTALL) --no-deps --editable . & kernels=$$!; trap "kill $$kernels" INT TERM; \
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"], sep="\n")' \
 	    | $(INSTALL) --requirement /dev/stdin; dependencies=$$?; \
