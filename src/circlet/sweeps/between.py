@@ -23,8 +23,10 @@ from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
 from circlet.sweeps.plots import forest
 from circlet.sweeps.tables import comparisons, outcome_summary
+from circlet.systems.spec import Outcome
 
 MAX_OUTCOMES, MAX_SETTINGS = 4, 30  # in the figure
+_NO_PARAMETERS = ("experiment", "system", "run_id", "seed", "outcome", "value", "after")
 
 
 class Compared(NamedTuple):
@@ -66,9 +68,11 @@ class Compared(NamedTuple):
 
 def studies(a: Path, b: Path) -> Compared:
     """Compare two results folders; raises LogError if one lacks the tables that are compared."""
-    tables = [_tables(folder) for folder in (a, b)]
+    outcomes, kinds = zip(*map(_read, (a, b)), strict=True)
     config = [parquet.footer(folder / "tables/outcomes.parquet")["study"] for folder in (a, b)]
-    rows, only = _outcomes(*tables)
+    rows, only = _outcomes(
+        pd.concat(outcomes, keys=["A", "B"], names=["study"]), kinds[1] | kinds[0]
+    )
     return Compared(
         sorted(_differing(*config)),
         _code(a, b),
@@ -78,12 +82,27 @@ def studies(a: Path, b: Path) -> Compared:
     )
 
 
-def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+def _read(folder: Path) -> tuple[pd.DataFrame, dict[tuple[str, str], Outcome]]:
+    """Return ``outcomes`` with all that distinguishes points, and outcomes by experiment and name.
+
+    Lists become tuples.
+    """
     if not folder.is_dir():
         raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
-    names = ("outcomes", "outcome_summary", "runs")
-    tables = {name: parquet.read(folder / f"tables/{name}.parquet").to_pandas() for name in names}
-    return tables | {"outcomes": _by_point(tables["outcomes"], tables["runs"])}
+    outcomes, summary, runs = (
+        parquet.read(folder / f"tables/{name}.parquet").to_pandas()
+        for name in ("outcomes", "outcome_summary", "runs")
+    )
+    # Tables of an early version have no column `products`.
+    settings = runs.set_index("run_id").reindex(columns=["products", "dtype"]).fillna("float32")
+    settings = settings.reindex(outcomes["run_id"]).reset_index(drop=True)
+    point = outcomes["run_id"].str.split("/").str[1]
+    seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
+    for name in outcomes:
+        if outcomes[name].map(type).eq(np.ndarray).any():
+            outcomes[name] = outcomes[name].map(tuple, na_action="ignore")
+    kinds = {(r.experiment, r.outcome): outcome_summary.described(r) for r in summary.itertuples()}
+    return pd.concat([settings.assign(**{"fixed seeds": seeds}), outcomes], axis=1), kinds
 
 
 def _differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
@@ -106,112 +125,51 @@ def _code(a: Path, b: Path) -> list[str]:
         for path in paths
     )
     by_name = (part.groupby(["system", "variable"])["value"].unique().map(sorted) for part in rows)
-    made = pd.concat(by_name, axis=1, join="inner", keys=["A", "B"]).map(", ".join)
+    made = pd.concat(by_name, axis=1, join="inner", keys=["A", "B"], names=["study"]).map(", ".join)
     changed = made[made["A"] != made["B"]]
     return [f"{system}: {name}: {x} -> {y}" for (system, name), x, y in changed.itertuples()]
 
 
-def _parameters(table: pd.DataFrame) -> list[str]:
-    """Return the columns of parameters, which stand between ``run_id`` and ``seed``."""
-    names = list(table)
-    return names[names.index("run_id") + 1 : names.index("seed")]
-
-
 def _outcomes(
-    a: dict[str, pd.DataFrame], b: dict[str, pd.DataFrame]
+    both: pd.DataFrame, kinds: dict[tuple[str, str], Outcome]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the differences of all outcomes of all common settings, and what only one has."""
-    x, y = _alike(a["outcomes"], b["outcomes"])
+    """Return the differences of all outcomes of all common settings, and what only one study has.
+
+    If each study fixes some parameter to a value of its own, settings are matched by the others.
+    """
     rows: list[dict[str, Any]] = []
-    names = [set(table["experiment"]) for table in (x, y)]
+    names = [set(both.loc[study, "experiment"]) for study in "AB"]
     only = [f"only in A: {name}" for name in sorted(names[0] - names[1])]
     only += [f"only in B: {name}" for name in sorted(names[1] - names[0])]
-    about = {
-        (row.experiment, row.outcome): outcome_summary.described(row)
-        for table in (b["outcome_summary"], a["outcome_summary"])
-        for row in table.itertuples()
-    }
+    parameters = [name for name in both if name not in _NO_PARAMETERS]
     for experiment in sorted(names[0] & names[1]):
-        selected = [table[table["experiment"] == experiment] for table in (x, y)]
-        keys, fixed = _keys(*selected)
-        groups = [_groups(table, keys) for table in selected]
-        unmatched = len(groups[0].keys() ^ groups[1].keys())
-        if unmatched:
+        table = both[both["experiment"] == experiment]
+        counts = table.groupby("study")[parameters].nunique(dropna=False)
+        values = table[parameters].astype(object).where(table[parameters].notna(), None)
+        a, b = (values.loc[study].iloc[0].map(text) for study in "AB")
+        fixed = [name for name in parameters if counts[name].eq(1).all() and a[name] != b[name]]
+        fixed.sort(key=lambda name: table[name].isna().any())
+        ends = [{"parameter": name, "first": a[name], "second": b[name]} for name in fixed]
+        keys = [name for name in parameters if name not in fixed]
+        settings = pd.Series([*values[keys].itertuples(index=False, name=None)], table.index)
+        if unmatched := len({*settings["A"]} ^ {*settings["B"]}):
             only.append(f"{experiment}: {unmatched} settings are in only one of them")
-        for key in (key for key in groups[0] if key in groups[1]):
-            varied = [
-                f"{k} {text(v)}" for k, v in zip(keys, key, strict=True) if _varies(selected, k)
-            ]
-            first, second = (dict(list(group[key].groupby("outcome"))) for group in groups)
-            for name in (name for name in first if name in second):
-                outcome, runs = about[experiment, name], (first[name], second[name])
-                estimates = (outcome_summary.row(outcome, r)["estimate"] for r in runs)
-                rows.append(
-                    {
-                        "experiment": experiment,
-                        "parameter": fixed[0] if fixed else "study",
-                        "first": fixed[1] if fixed else "A",
-                        "second": fixed[2] if fixed else "B",
-                        "at": ", ".join([experiment, *varied]),
-                    }
-                    | comparisons.difference(outcome, *runs)
-                    | dict(zip("AB", estimates, strict=True))
-                )
+        groups = dict(list(table.groupby([settings, "outcome", "study"])))
+        for (setting, name, study), first in groups.items():
+            if study == "B" or (setting, name, "B") not in groups:
+                continue
+            outcome, samples = kinds[experiment, name], (first, groups[setting, name, "B"])
+            pairs = zip(keys, setting, strict=True)
+            varied = [f"{key} {text(value)}" for key, value in pairs if counts[key].max() > 1]
+            estimates = (outcome_summary.row(outcome, sample)["estimate"] for sample in samples)
+            rows.append(
+                {"experiment": experiment, "parameter": "study", "first": "A", "second": "B"}
+                | (ends[0] if ends else {})
+                | {"at": ", ".join([experiment, *varied])}
+                | comparisons.difference(outcome, *samples)
+                | dict(zip("AB", estimates, strict=True))
+            )
     return rows, only
-
-
-def _by_point(outcomes: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return ``outcomes`` with all columns that distinguish points; lists become tuples."""
-    point = outcomes["run_id"].str.split("/").str[1]
-    seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
-    # Tables of an early version have no column `products`.
-    arithmetic = runs.set_index("run_id").reindex(columns=["dtype", "products"]).fillna("float32")
-    settings = {name: outcomes["run_id"].map(values) for name, values in arithmetic.items()}
-    table = outcomes.copy()
-    for name in _parameters(table):
-        if table[name].map(type).eq(np.ndarray).any():
-            table[name] = table[name].map(tuple, na_action="ignore")
-    for name, values in ({"fixed seeds": seeds} | settings).items():
-        table.insert(list(table).index("run_id") + 1, name, values)
-    return table
-
-
-def _alike(x: pd.DataFrame, y: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return both tables with the parameters of either, missing where a study has no such one."""
-    names = list(dict.fromkeys([*_parameters(x), *_parameters(y)]))
-    first, last = ["experiment", "system", "run_id"], ["seed", "outcome", "value", "after"]
-    return x.reindex(columns=[*first, *names, *last]), y.reindex(columns=[*first, *names, *last])
-
-
-def _varies(tables: list[pd.DataFrame], name: str) -> bool:
-    return any(name in table and table[name].nunique(dropna=False) > 1 for table in tables)
-
-
-def _keys(x: pd.DataFrame, y: pd.DataFrame) -> tuple[list[str], tuple[str, str, str] | None]:
-    """Return the parameters by which settings are matched, and one that differs, with its values.
-
-    Each study fixes the latter to another value; of several the first is returned, of none None.
-    """
-    names = _parameters(x)
-    fixed = [
-        name
-        for name in names
-        if x[name].nunique(dropna=False) == y[name].nunique(dropna=False) == 1
-        and _text(x[name].iloc[0]) != _text(y[name].iloc[0])
-    ]
-    fixed.sort(key=lambda name: x[name].isna().any() or y[name].isna().any())
-    ends = [(name, _text(x[name].iloc[0]), _text(y[name].iloc[0])) for name in fixed]
-    return [name for name in names if name not in fixed], next(iter(ends), None)
-
-
-def _text(value: Any) -> str:
-    return text(None if isinstance(value, float) and math.isnan(value) else value)
-
-
-def _groups(table: pd.DataFrame, keys: list[str]) -> dict[tuple, pd.DataFrame]:
-    named = table[keys].astype(object).where(table[keys].notna(), None)
-    marks = [tuple(row) for row in named.itertuples(index=False)]
-    return dict(list(table.groupby(pd.Series(marks, index=table.index))))
 
 
 def _verdicts(a: Path, b: Path) -> list[str]:
