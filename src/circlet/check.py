@@ -173,7 +173,7 @@ def _intervention(user_collection: Collection, name: str) -> Iterator[str]:
 
 def _apply(name: str, system: SystemSpec) -> None:
     """Apply an intervention to a run at the defaults, which is also its parent."""
-    schemas, seeds = interventions.INTERVENTIONS[name], Seeds(0, 0, 0, 0)
+    schemas, seeds = interventions.schemas(name), Seeds(0, 0, 0, 0)
     arguments = {k: schema["default"] for k, schema in schemas.items() if "default" in schema}
     arrays = autograd.equations(system).initial(system.defaults, seeds)
     size = max(0, len(arrays.get("embedding", ())) - 1) // 2

@@ -42,7 +42,7 @@ def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collecti
     for kind in ("tables", "figures", "commands"):
         names |= {name for c in about for name in c.modules(kind)}
     # Names that are also kinds of logs, interventions or plots.
-    names -= set(Logs.__struct_fields__) | interventions.INTERVENTIONS.keys()
+    names -= set(Logs.__struct_fields__) | {*interventions.names()}
     names -= {kind for c in registry.SHIPPED for kind in c.modules("plots")}
     assert len(names) > 80
     files = [path for path in registry.PACKAGE.rglob("*.py") if OWN not in path.parents]

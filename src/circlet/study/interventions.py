@@ -1,7 +1,7 @@
 """Interventions: transforms of the initial state, most of them of the embedding.
 
-A config names them in ``interventions``, in the order in which they act. ``INTERVENTIONS`` has the
-arguments of each as JSON schemas. ``freeze``, which keeps the embedding as it is, and those of
+A config names them in ``interventions``, in the order in which they act. `schemas` has the
+arguments of each. ``freeze``, which keeps the embedding as it is, and those of
 `circlet.training.changes` transform nothing, but act in training.
 
 A collection adds interventions in ``interventions/NAME.py``, which must not import torch:
@@ -17,7 +17,7 @@ A collection adds interventions in ``interventions/NAME.py``, which must not imp
 """
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -157,31 +157,23 @@ def _own(name: str) -> ModuleType:
     return user_module
 
 
-class _Interventions(Mapping[str, dict[str, dict[str, Any]]]):
-    """JSON schemas of the arguments of all interventions, circlet's and of users' collections."""
-
-    def __getitem__(self, name: str) -> dict[str, dict[str, Any]]:
-        if name in _SHIPPED or not module_of(name):
-            return _SHIPPED[name]
-        user_module = _own(name)
-        schemas = {k: a.schema | {"default": a.default} for k, a in user_module.ARGUMENTS.items()}
-        if getattr(user_module, "READS", ""):
-            text = (
-                f"Name of the experiment whose last {user_module.READS} it looks at, of the same "
-                "seed."
-            )
-            schemas["of"] = {"description": text, "type": "string"}
-        return schemas
-
-    def __iter__(self) -> Iterator[str]:
-        yield from _SHIPPED
-        yield from registry.own_modules("interventions")
-
-    def __len__(self) -> int:
-        return len([*self])
+def names() -> list[str]:
+    """Return the names of all interventions, circlet's and those of users' collections."""
+    return [*_SHIPPED, *registry.own_modules("interventions")]
 
 
-INTERVENTIONS = _Interventions()
+def schemas(name: str) -> dict[str, dict[str, Any]]:
+    """Return the JSON schemas of the arguments of an intervention; none if it does not exist."""
+    if name in _SHIPPED or not module_of(name):
+        return _SHIPPED.get(name, {})
+    user_module = _own(name)
+    declared = {k: a.schema | {"default": a.default} for k, a in user_module.ARGUMENTS.items()}
+    if getattr(user_module, "READS", ""):
+        text = (
+            f"Name of the experiment whose last {user_module.READS} it looks at, of the same seed."
+        )
+        declared["of"] = {"description": text, "type": "string"}
+    return declared
 
 
 def reads(name: str) -> str:
@@ -200,19 +192,19 @@ def list_interventions(
 
 def columns(name: str) -> dict[str, dict[str, Any]]:
     """Return schemas of the columns that an intervention adds to tables, as ``scale_factor``."""
-    if not INTERVENTIONS[name]:
+    if not schemas(name):
         text = "whether the embedding stays as it is at step 0"
         if module_of(name):
             text = f"whether the run begins with {name}"
         return {name: {"description": text, "type": "boolean"}}
-    return {f"{name}_{argument}": schema for argument, schema in INTERVENTIONS[name].items()}
+    return {f"{name}_{argument}": schema for argument, schema in schemas(name).items()}
 
 
 def is_list_of_values(intervention: str, argument: str, value: Any) -> bool:
     """Return whether an argument is a list of values, each of which makes a separate point."""
     if argument == "of" or not isinstance(value, list):  # `of` names one experiment
         return False
-    schema = INTERVENTIONS[intervention].get(argument, {})
+    schema = schemas(intervention).get(argument, {})
     return schema.get("type") != "array" or all(isinstance(v, list) for v in value)
 
 

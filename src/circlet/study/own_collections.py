@@ -117,7 +117,7 @@ def _check_modules(collection: Collection) -> None:
 def _check_intervention(name: str) -> None:
     """Check that an intervention declares its arguments, with defaults that fit their schemas."""
     path = path_of(interventions.module_of(name))
-    for argument, declared_schema in interventions.INTERVENTIONS[name].items():
+    for argument, declared_schema in interventions.schemas(name).items():
         if "default" in declared_schema:
             where = f"{path}: ARGUMENTS: {argument}: default"
             schema.check(declared_schema["default"], declared_schema, where)

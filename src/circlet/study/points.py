@@ -23,8 +23,8 @@ from circlet.config.schedules import steps_of
 from circlet.errors import ConfigError
 from circlet.study import fingerprint
 from circlet.study.blocks import Block, balanced_group_size, default_size, first_seeds
-from circlet.study.interventions import INTERVENTIONS, list_interventions, module_of, reads
 from circlet.study.interventions import VERSION as INTERVENTIONS_VERSION
+from circlet.study.interventions import list_interventions, module_of, reads, schemas
 from circlet.study.seeds import PURPOSES, Seeds
 from circlet.systems.spec import SystemSpec
 
@@ -76,7 +76,7 @@ class Point:
         for name, arguments in list_interventions(self.interventions):
             yield f"_{name}", ""
             for key, value in arguments.items():
-                is_left_out = value == INTERVENTIONS[name][key].get("default")
+                is_left_out = value == schemas(name)[key].get("default")
                 yield f"-{key}-{canonical(value)}", f"{name}_{key}" if is_left_out else ""
 
     @property

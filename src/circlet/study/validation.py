@@ -13,11 +13,10 @@ from circlet.config import schema, sweep_values
 from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
 from circlet.config.schema import Schema, check_list, check_values, is_finite
 from circlet.errors import ConfigError, check_known
-from circlet.study import limits
+from circlet.study import interventions, limits
 from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
     IN_TRAINING,
-    INTERVENTIONS,
     OF_EMBEDDING,
     SETTINGS,
     SPECTRAL,
@@ -77,7 +76,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
 
 def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of an intervention with defaults, in the order of their declaration."""
-    schemas = INTERVENTIONS.get(name, {})
+    schemas = interventions.schemas(name)
     defaults = {key: declared.get("default") for key, declared in schemas.items()}
     values = defaults | _all_typed(arguments, schemas)
     return {key: value for key, value in values.items() if value is not None}
@@ -87,7 +86,7 @@ def _differing(experiment: Experiment, system: SystemSpec) -> dict[str, Schema]:
     """Return the schemas of all that points can differ in, arguments of interventions included."""
     schemas = system.schemas | ARITHMETIC
     for name, _ in list_interventions(experiment.interventions):
-        schemas |= columns(name) if name in INTERVENTIONS else {}
+        schemas |= columns(name) if name in interventions.names() else {}
     return schemas
 
 
@@ -163,7 +162,7 @@ def _check_interventions(
 ) -> None:
     # The process may know users' collections of other studies, whose interventions do not count.
     in_study = {name for c in systems.collections for name in c.modules("interventions")}
-    available = [name for name in INTERVENTIONS if "." not in name or name in in_study]
+    available = [name for name in interventions.names() if "." not in name or name in in_study]
     names = []
     for name, arguments in list_interventions(experiment.interventions):
         check_known(where, "intervention", available, [name])
@@ -232,7 +231,7 @@ def _check_log(where: str, log: Logs, system: SystemSpec) -> None:
 
 
 def _check_intervention(where: str, name: str, arguments: dict[str, Any]) -> None:
-    schemas = INTERVENTIONS[name]
+    schemas = interventions.schemas(name)
     for argument, value in arguments.items():
         values = value if is_list_of_values(name, argument, value) else [value]
         if not values:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from circlet.study.interventions import INTERVENTIONS
+from circlet.study import interventions
 
 TABLES = ("ode_coefficients",)
 
@@ -29,7 +29,7 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     Runs with interventions, which may start with few circles, are left out.
     """
     networks = played[played["system"] == "embedding_mlp"]
-    acts = [name for name in networks if "." in name or name.partition("_")[0] in INTERVENTIONS]
+    acts = [n for n in networks if "." in n or n.partition("_")[0] in interventions.names()]
     networks = networks[networks[acts].isna().all(axis=1)]
     networks = networks.assign(count=[0 if ks is None else len(ks) for ks in networks["survivors"]])
     networks = networks[networks["count"] > 0].sort_values(
