@@ -55,7 +55,7 @@ def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
     user_collection = registry.find([str(path)])[-1]
     about, collections = user_collection.name, (*registry.SHIPPED, user_collection)
-    own_collections.check(collections, declared_systems.Systems(collections))
+    own_collections.check(declared_systems.Systems(collections))
     yield Finding(about, f"declares {_count(user_collection)}; names of its parts are valid")
     for name in user_collection.modules("interventions"):
         yield from _tried(name, _intervention(user_collection, name))

@@ -7,7 +7,7 @@ from test_registry import having, less
 
 from circlet.analysis import claims
 from circlet.storage import schema
-from circlet.study import declarations, own_collections, planning, registry
+from circlet.study import declarations, own_collections, planning
 
 CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
 ONE = CLAIM + "far,Table 1,It is far,mean,rates,distances,distance,1,10,0.1,distances\n"
@@ -109,7 +109,7 @@ def test_what_refers_to_nothing_is_refused_when_it_is_planned(mine, change, expe
 
 
 def test_shipped_collections_refer_to_what_exists():
-    own_collections.check_names(registry.SHIPPED, registry.SHIPPED, SYSTEMS)
+    own_collections.check(SYSTEMS, with_shipped=True)
 
 
 def test_columns_of_the_table_of_runs_are_no_names_of_parameters():

@@ -7,7 +7,7 @@ checks the shipped collections.
 
 import re
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from circlet.config import schema
@@ -23,16 +23,12 @@ from circlet.study.own_systems import check_outcomes, check_system
 from circlet.study.registry import Collection, path_of
 
 
-def check(collections: Iterable[Collection], systems: Systems) -> None:
+def check(systems: Systems, with_shipped: bool = False) -> None:
     """Check all names in the user's collections; raises ConfigError that names the file."""
-    if user_collections := [collection for collection in collections if not collection.shipped]:
-        check_names(user_collections, collections, systems)
-
-
-def check_names(
-    checked: Iterable[Collection], collections: Iterable[Collection], systems: Systems
-) -> None:
-    """Check all names in some of the collections; raises ConfigError that names the file."""
+    collections = systems.collections
+    checked = [c for c in collections if with_shipped or not c.shipped]
+    if not checked:
+        return
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
     about = {name: role for collection in collections for name, role in collection.roles.items()}
     roles = about.keys()

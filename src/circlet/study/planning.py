@@ -84,7 +84,7 @@ def _study(config: Config, is_checked: bool) -> Study:
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
     if not is_checked:
-        own_collections.check(collections, systems)
+        own_collections.check(systems)
         for where, experiment in config.located:
             check_known(f"{where}.system", "system", sorted(systems), [experiment.system])
     checkpoints = config.checkpoints  # no result depends on it
