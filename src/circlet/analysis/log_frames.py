@@ -1,4 +1,4 @@
-"""Logs of many blocks as one frame, with the ``run_id`` of each row."""
+"""Logs of many blocks as one frame, with the ``run_id`` of each row; groups of runs in a table."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -26,6 +26,53 @@ def by_point(
     for point in study.points:
         of_point = rows.get(f"{point.experiment}/{point.name}", frame.iloc[:0])
         yield point, keys(point, study) | {"point": point.name}, of_point
+
+
+def planned(study: Study) -> pd.DataFrame:
+    """Return the keys and seeds of all planned runs, by run_id."""
+    rows = {
+        point.run_id(seed): {
+            **keys(point, study),
+            "seed": seed,
+            **{f"{purpose}_seed": s for purpose, s in vars(point.seeds(seed)).items()},
+        }
+        for point in study.points
+        for seed in point.every_seed
+    }
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    # Types that hold nulls: some systems lack a parameter that others have.
+    types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
+    return frame.astype(
+        {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
+    )
+
+
+def groups(
+    study: Study,
+    table: str | pd.DataFrame,
+    columns: Iterable[str],
+    roles: Iterable[str] | None = None,
+) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """Yield each combination of the keys and seeds among ``columns``, and the rows of its runs.
+
+    Rows are those of a frame, or of the table with a name; perhaps there are none. Beside the keys
+    are the counts of finished and of planned runs. The order is that of the points, and if there
+    are ``roles``, theirs.
+    """
+    frame = parquet.read_table(study, table) if isinstance(table, str) else table
+    every = planned(study)
+    if roles is not None:
+        experiments = dict.fromkeys(map(study.reproduce.get, roles))
+        parts = (every[every["experiment"] == name] for name in experiments)
+        every = pd.concat([every[:0], *parts])
+    names = [name for name in columns if name in every]
+    # By values: tables of a frozen study may have other names of points.
+    frame = frame[frame["experiment"].isin(every["experiment"])]
+    rows = dict(list(frame.groupby(names)))
+    for values, of_group in every.groupby(names, sort=False):
+        found = rows.get(values, frame.iloc[:0])
+        counts = {"n_runs": found["run_id"].nunique(), "n_planned": len(of_group)}
+        yield dict(zip(names, values, strict=True)) | counts, found
 
 
 def runs(study: Study) -> dict[str, tuple[Block, int]]:

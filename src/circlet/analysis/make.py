@@ -33,7 +33,7 @@ def computed(module: ModuleType, study: Study, name: str) -> pa.Table:
     if frame.empty:
         frame = pd.DataFrame(columns=schema.names(fields))
     if of_runs and "run_id" in frame:
-        keys = _keys(study)
+        keys = log_frames.planned(study)
         without_keys = frame.drop(columns=keys.columns, errors="ignore")
         frame = without_keys.join(keys.filter(schema.names(fields)), on="run_id")
     return schema.conform(frame, fields, f"table {name}")
@@ -70,20 +70,3 @@ def _frame(
             f"table {name}: table(study) must return a frame, or frames or dicts one by one"
         )
     return log_frames.concatenate(rows)
-
-
-def _keys(study: Study) -> pd.DataFrame:
-    rows = {
-        run_id: {
-            **log_frames.keys(block.point, study),
-            "seed": seed,
-            **{f"{purpose}_seed": s for purpose, s in vars(block.point.seeds(seed)).items()},
-        }
-        for run_id, (block, seed) in log_frames.runs(study).items()
-    }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    # Types that hold nulls: some systems lack a parameter that others have.
-    types = {"integer": "Int32", "number": "Float64", "string": "string", "boolean": "boolean"}
-    return frame.astype(
-        {name: types.get(p["type"], "object") for name, p in study.parameters.items()}
-    )

@@ -103,7 +103,7 @@ def test_the_seed_that_decides_is_found(monkeypatch):
     seeds = np.array(list(itertools.product(range(6), range(5), range(5))))
     by_embedding = draws(runs=6)
     sets = by_embedding[seeds[:, 0]]
-    rows = survival(sets)
+    rows = survival(sets).assign(experiment="crossed_seeds")
     for i, part in enumerate(("embedding", "network", "data")):
         rows[f"{part}_seed"] = np.repeat(seeds[:, i], N)
     parts = {part: [0, 1] for part in ("embedding", "network", "data")}

@@ -18,6 +18,15 @@ from circlet.analysis.stats import Estimate
 MOST_GROUPS = 20  # of seeds that a jackknife leaves out, one group at a time
 
 MODELS = ("inverse", "power", "sum")
+NAMES = ["p", "learning_rate", "weight_decay"]  # parameters that are swept
+TIMES = {"grok": "generalised_step", "delay": "delay"}  # names of milestones
+
+
+def ends(rows: pd.DataFrame, time: str, x: str) -> pd.DataFrame:
+    """Return seed, x, and the ends (after, by] of a time of each run."""
+    name = TIMES[time]
+    both = {"after": rows[f"{name}_after"], "by": rows[name]}
+    return pd.DataFrame({"seed": rows["seed"], "x": rows[x], **both}).astype(float)
 
 
 class Fit(NamedTuple):

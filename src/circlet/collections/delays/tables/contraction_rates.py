@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.delays import settings
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.collections.delays import survival
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("gelu_decays", "transformer_decays")
@@ -37,7 +37,7 @@ def largest_ratio(runs: pd.DataFrame) -> Estimate:
     From intervals of all settings that hold together (Bonferroni), so the choice of the extremes
     makes the interval wide, not wrong. Unknown if the smallest mean is not positive.
     """
-    kappas = runs["kappa"].groupby([runs[name] for name in settings.NAMES])
+    kappas = runs["kappa"].groupby([runs[name] for name in survival.NAMES])
     means = kappas.agg(["mean", "sem", "count"]).query("count > 2")
     n = runs["seed"].nunique()
     if len(means) < 2 or means["mean"].min() <= 0:
@@ -63,7 +63,7 @@ def errors(runs: pd.DataFrame) -> pd.Series:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per network."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "delay_runs", []):
+    for row, runs in log_frames.groups(study, "delay_runs", names(COLUMNS), OPTIONAL_ROLES):
         yield row | {
             **stats.mean(runs["kappa"].groupby(runs["seed"]).mean()).columns("kappa"),
             **largest_ratio(runs).columns("kappa_ratio"),

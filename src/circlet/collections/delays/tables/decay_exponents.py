@@ -8,7 +8,8 @@ time from memorising to grokking. The interval is over seeds.
 import math
 from collections.abc import Iterator
 
-from circlet.collections.delays import settings, survival
+from circlet.analysis import log_frames
+from circlet.collections.delays import survival
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -35,11 +36,12 @@ def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, parameter with three or more values, setting and time."""
     for role in OPTIONAL_ROLES:
         for x, other in _OTHER.items():
-            for row, runs in settings.by(study, [role], "milestones", ["p", other]):
+            keys = ["experiment", "system", "p", other]
+            for row, runs in log_frames.groups(study, "milestones", keys, [role]):
                 if runs[x].nunique() < 3:
                     continue
-                for time in settings.TIMES:
-                    times = survival.known(settings.times(runs, time, x))
+                for time in survival.TIMES:
+                    times = survival.known(survival.ends(runs, time, x))
                     found = survival.exponent(times)
                     is_known = survival.is_enough(times)
                     level = survival.fit("power", times).parameters[0] if is_known else math.nan

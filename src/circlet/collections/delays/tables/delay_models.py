@@ -8,9 +8,9 @@ between two logged steps in which it groks.
 
 from collections.abc import Iterator
 
-from circlet.analysis import stats
-from circlet.collections.delays import settings, survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.analysis import log_frames, stats
+from circlet.collections.delays import survival
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -31,9 +31,9 @@ _FEWEST = 4  # weight decays
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus, learning rate, time and law."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "learning_rate"]):
-        for time in settings.TIMES:
-            times = survival.known(settings.times(runs, time, "weight_decay"))
+    for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
+        for time in survival.TIMES:
+            times = survival.known(survival.ends(runs, time, "weight_decay"))
             if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:
                 continue
             scores = {m: survival.left_out(m, times) for m in survival.MODELS}

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from circlet.analysis import log_frames
 from circlet.analysis.stats import Estimate
-from circlet.collections.delays import settings, survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.collections.delays import survival
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_forks", "transformer_forks")
@@ -33,7 +34,7 @@ _SAMPLES = 1000
 
 def remaining(rows: pd.DataFrame) -> pd.DataFrame:
     """Return seed, later weight decay as x, and ends of the time from the fork to grokking."""
-    times = settings.times(rows, "grok", "change_weight_decay")
+    times = survival.ends(rows, "grok", "change_weight_decay")
     left = times[["after", "by"]].sub(rows["change_step"].astype(float), axis=0)
     return survival.known(times.assign(**left)).assign(after=lambda t: t["after"].clip(lower=0))
 
@@ -70,7 +71,7 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and step of the fork."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "change_step"]):
+    for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         times = remaining(runs)
         of_means, of_runs = r2s(times)
         yield row | {

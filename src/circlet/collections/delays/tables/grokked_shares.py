@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from circlet.analysis import stats
-from circlet.collections.delays import settings
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.analysis import log_frames, stats
+from circlet.collections.delays import survival
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -24,8 +24,8 @@ COLUMNS = [
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role and setting."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", settings.NAMES):
-        times = {name: settings.times(runs, name, "weight_decay") for name in settings.TIMES}
+    for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
+        times = {name: survival.ends(runs, name, "weight_decay") for name in survival.TIMES}
         grok, delay = (stats.median_time(t["after"], t["by"]) for t in times.values())
         grokked = stats.counted(runs["generalised_step"].notna())
         yield row | {

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate, Z
-from circlet.collections.delays import settings
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -64,7 +63,7 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per role, modulus and learning rate with three or more weight decays."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "milestones", ["p", "learning_rate"]):
+    for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         if runs["weight_decay"].nunique() < 3:
             continue
         found = boundary(runs["weight_decay"], runs["generalised_step"].notna())

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from circlet.analysis import association, stats
+from circlet.analysis import association, log_frames, stats
 from circlet.analysis.stats import Estimate
-from circlet.collections.delays import settings
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("clamped_norms", "clamped_norms_97")
@@ -131,7 +130,7 @@ def scale_ratio(runs: pd.DataFrame) -> Estimate:
 
 def table(study: Study) -> Iterator[dict]:
     """Yield a row per loss, kind of gradient and modulus."""
-    for row, runs in settings.by(study, OPTIONAL_ROLES, "delay_runs", ["loss", "residual", "p"]):
+    for row, runs in log_frames.groups(study, "delay_runs", names(COLUMNS), OPTIONAL_ROLES):
         if runs["generalised_step"].notna().sum() < 2:
             continue
         cells = Cells.of(by_seed(runs))

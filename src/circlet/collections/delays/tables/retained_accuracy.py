@@ -7,8 +7,8 @@ trained from the start with the lower decay (role ``mlp_decays``).
 
 from collections.abc import Iterator
 
-from circlet.analysis import contrasts, stats
-from circlet.collections.delays import settings
+from circlet.analysis import contrasts, log_frames, stats
+from circlet.collections.delays import survival
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
@@ -34,13 +34,12 @@ def table(study: Study) -> Iterator[dict]:
     """Yield a row per modulus, learning rate, step and later weight decay."""
     steps = parquet.read_table(study, "milestones", columns=["run_id", "generalised_step"])
     every = parquet.read_table(study, "runs").merge(steps, on="run_id")
-    names = ["p", "learning_rate", "change_step", "change_weight_decay"]
+    keys = ["experiment", "p", "learning_rate", "change_step", "change_weight_decay"]
     starts = {
         (row["p"], row["learning_rate"], row["weight_decay"]): runs
-        for row, runs in settings.by(study, ["mlp_decays"], every, settings.NAMES)
+        for row, runs in log_frames.groups(study, every, survival.NAMES, ["mlp_decays"])
     }
-    for row, runs in settings.by(study, ["lowered_decay", "lowered_decay_again"], every, names):
-        del row["system"]
+    for row, runs in log_frames.groups(study, every, keys, (*ROLES, "lowered_decay_again")):
         decay = row.pop("change_weight_decay")
         had = runs[runs["generalised_step"] <= row["change_step"]]
         kept = stats.counted(had["test_accuracy"] > _ABOVE)

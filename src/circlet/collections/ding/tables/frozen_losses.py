@@ -1,8 +1,10 @@
 """Table ``frozen_losses``: mean test loss with frozen embeddings, per d and step (figure 4)."""
 
-from circlet.analysis import stats
+from collections.abc import Iterator
+
+from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate, names
 from circlet.study.plan import Study
 
 ROLES = ("frozen",)
@@ -17,20 +19,10 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> list[dict]:
+def table(study: Study) -> Iterator[dict]:
     """A row per dimension and step."""
     losses = parquet.read_table(study, "losses", "frozen")
     shown = losses[losses["step"].isin((500, 1000, 5000, 10_000))]  # as in the figure
-    counts = {point.parameters["d"]: point.count for point in study.points}
-    return [
-        {
-            "experiment": study.reproduce["frozen"],
-            "d": d,
-            "p": runs["p"].iloc[0],
-            "step": step,
-            **stats.mean(runs["test_loss"]).columns("test_loss"),
-            "n_runs": len(runs),
-            "n_planned": counts[d],
-        }
-        for (d, step), runs in shown.groupby(["d", "step"])
-    ]
+    for row, runs in log_frames.groups(study, shown, names(COLUMNS)):
+        for step, at in runs.groupby("step"):
+            yield row | {"step": step, **stats.mean(at["test_loss"]).columns("test_loss")}

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.collections.ding import survivors
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 
@@ -31,9 +30,8 @@ _BINS = 20
 
 def table(study: Study) -> Iterator[dict]:
     """A row per step and bin of the gradient that is not empty."""
-    survival = parquet.read_table(study, "survival", "initial_gradients")
+    [(row, survival)] = log_frames.groups(study, "survival", ["experiment"])
     rule, column = survivors.rule(study.points[0].steps)
-    n_planned = sum(point.count for point in study.points)
     early = np.stack(survival["early_gradients"]) if len(survival) else np.empty((0, 0))
     alive = survival[column].to_numpy(bool)
     for i, step in enumerate(survivors.GRADIENT_STEPS[: early.shape[1]]):
@@ -41,13 +39,10 @@ def table(study: Study) -> Iterator[dict]:
         place = np.clip(np.digitize(early[:, i], edges) - 1, 0, _BINS - 1)
         for b in np.unique(place):
             in_bin = alive[place == b]
-            yield {
-                "experiment": study.reproduce["initial_gradients"],
+            yield row | {
                 "step": step,
                 "bin_low": edges[b],
                 "bin_high": edges[b + 1],
                 "rule": rule,
                 **stats.share(*stats.counted(in_bin)).columns("rate"),
-                "n_runs": survival["run_id"].nunique(),
-                "n_planned": n_planned,
             }

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.collections.ding import ode
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
@@ -23,18 +23,11 @@ COLUMNS = [
 def table(study: Study) -> Iterator[dict]:
     """A row per experiment, dimension and method."""
     fitted = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
-    for experiment in study.config.experiments:
-        fits = fitted[fitted["experiment"] == experiment]
-        for point in study.experiment(experiment):
-            d, count = point.parameters["d"], point.count
-            for method in ode.METHODS:
-                runs = fits[(fits["d"] == d) & (fits["method"] == method)]
-                yield {
-                    "experiment": experiment,
-                    "d": d,
-                    "method": method,
-                    **stats.mean(runs["r2"]).columns("r2"),
-                    **stats.mean(100 * runs["nonzero"]).columns("nonzero"),
-                    "n_runs": len(runs),
-                    "n_planned": count,
-                }
+    for row, fits in log_frames.groups(study, fitted, names(COLUMNS)):
+        for method in ode.METHODS:
+            runs = fits[fits["method"] == method]
+            yield row | {
+                "method": method,
+                **stats.mean(runs["r2"]).columns("r2"),
+                **stats.mean(100 * runs["nonzero"]).columns("nonzero"),
+            }

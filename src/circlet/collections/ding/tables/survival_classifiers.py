@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.analysis.classifiers import crossed_scores
 from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
@@ -89,10 +89,8 @@ def table(study: Study) -> Iterator[dict]:
     """A row per experiment and set of features."""
     logged = parquet.read_table(study, "survival")
     complete = logged.dropna(subset=["initial_gradient", "circularity"])
-    for experiment in study.config.experiments:
-        points = study.experiment(experiment)
-        rule, column = survivors.rule(points[0].steps)
-        survival = complete[complete["experiment"] == experiment]
+    for row, survival in log_frames.groups(study, complete, ["experiment"]):
+        rule, column = survivors.rule(study.experiment(row["experiment"])[0].steps)
         alive = survival[column].to_numpy(bool)
         if len(alive) < _FEWEST:
             continue
@@ -100,8 +98,7 @@ def table(study: Study) -> Iterator[dict]:
             x = survival[columns].to_numpy(float)
             accuracy, majority, gain = held_out_accuracy(x, alive, survival)
             auc = held_out_auc(x, alive, survival["embedding_seed"].to_numpy())
-            yield {
-                "experiment": experiment,
+            yield row | {
                 "features": features,
                 "rule": rule,
                 **accuracy.columns("accuracy"),
@@ -109,6 +106,4 @@ def table(study: Study) -> Iterator[dict]:
                 **gain.columns("gain"),
                 **auc.columns("auc"),
                 "n_embeddings": survival["embedding_seed"].nunique(),
-                "n_runs": survival["run_id"].nunique(),
-                "n_planned": sum(p.count for p in points),
             }

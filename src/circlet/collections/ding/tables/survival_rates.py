@@ -4,8 +4,9 @@ A rate is over the runs that share an embedding and differ in network and split;
 A.
 """
 
-from circlet.analysis import stats
-from circlet.storage import parquet
+from collections.abc import Iterator
+
+from circlet.analysis import log_frames, stats
 from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
 from circlet.study.plan import Study
 
@@ -21,23 +22,12 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> list[dict]:
+def table(study: Study) -> Iterator[dict]:
     """A row per embedding and frequency."""
-    survival = parquet.read_table(study, "survival", "initial_signals")
-    planned = {
-        point.fixed_seeds["embedding"]: point.count
-        for point in study.points
-        if "embedding" in point.fixed_seeds
-    }
-    return [
-        {
-            "experiment": study.reproduce["initial_signals"],
-            "embedding_seed": seed,
-            "frequency": k,
-            "initial_signal": runs["initial_signal"].mean(),
-            **stats.share(*stats.counted(runs["survived"])).columns("rate"),
-            "n_runs": len(runs),
-            "n_planned": planned.get(seed, 1),
-        }
-        for (seed, k), runs in survival.groupby(["embedding_seed", "frequency"])
-    ]
+    for row, of_embedding in log_frames.groups(study, "survival", ["experiment", "embedding_seed"]):
+        for k, runs in of_embedding.groupby("frequency"):
+            yield row | {
+                "frequency": k,
+                "initial_signal": runs["initial_signal"].mean(),
+                **stats.share(*stats.counted(runs["survived"])).columns("rate"),
+            }

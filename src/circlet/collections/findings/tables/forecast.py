@@ -21,7 +21,6 @@ from circlet.analysis import log_frames, stats
 from circlet.analysis.classifiers import crossed_scores
 from circlet.config.experiment import Schedule
 from circlet.config.schedules import steps_of
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -78,44 +77,34 @@ def table(study: Study) -> Iterator[dict]:
 
     A run of which all circles survive, or none, has no AUC.
     """
-    for role, experiment in study.reproduce.items():
-        survival = parquet.read_table(study, "survival", role)
-        by_frequency = survival.set_index(["run_id", "frequency"])
-        by_decay: dict[float, list[Point]] = {}
-        for point in study.experiment(experiment):
-            by_decay.setdefault(point.parameters["weight_decay"], []).append(point)
-        for decay, points in by_decay.items():
-            steps = grid(points)
-            blocks = [block for point in points for block in point.blocks]
-            log = log_frames.concatenate([log_frames.finished(b, "signals", steps) for b in blocks])
-            if log.empty:
+    keys = ["experiment", "weight_decay"]
+    for row, survival in log_frames.groups(study, "survival", keys, study.reproduce):
+        every = study.experiment(row["experiment"])
+        points = [p for p in every if p.parameters["weight_decay"] == row["weight_decay"]]
+        steps = grid(points)
+        blocks = [block for point in points for block in point.blocks]
+        log = log_frames.concatenate([log_frames.finished(b, "signals", steps) for b in blocks])
+        if log.empty:
+            continue
+        wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
+        aligned = survival.set_index(["run_id", "frequency"]).reindex(wide.index)
+        runs = wide.index.get_level_values("run_id").to_numpy()
+        embedding, network = (
+            aligned[f"{part}_seed"].to_numpy() for part in ("embedding", "network")
+        )
+        first = None
+        for step in steps:
+            x, alive = features(wide, step), aligned["survived"].to_numpy(bool)
+            scores = crossed_scores(x, alive, runs, embedding, network, regression)
+            scores = scores.set_index("run")
+            first = scores if first is None else first
+            if scores["auc"].groupby(scores["embedding"]).count().gt(0).sum() < 3:
                 continue
-            wide = log.pivot(index=["run_id", "frequency"], columns="step", values="signal")
-            aligned = by_frequency.reindex(wide.index)
-            runs = wide.index.get_level_values("run_id").to_numpy()
-            embedding, network = (
-                aligned[f"{part}_seed"].to_numpy() for part in ("embedding", "network")
-            )
-            first = None
-            for step in steps:
-                x, alive = features(wide, step), aligned["survived"].to_numpy(bool)
-                scores = crossed_scores(x, alive, runs, embedding, network, regression)
-                scores = scores.set_index("run")
-                first = scores if first is None else first
-                if scores["auc"].groupby(scores["embedding"]).count().gt(0).sum() < 3:
-                    continue
-                scores["gain"] = scores["auc"] - first["auc"]
-                estimates = {
-                    name: stats.crossed_mean(
-                        scores[name], scores["embedding"], scores["network"]
-                    ).within(-1 if name == "gain" else 0, 1)
-                    for name in ("auc", "gain", "jaccard", "exact")
-                }
-                yield {
-                    "experiment": experiment,
-                    "weight_decay": decay,
-                    "step": step,
-                    **stats.columns(estimates),
-                    "n_runs": len(np.unique(runs)),
-                    "n_planned": sum(p.count for p in points),
-                }
+            scores["gain"] = scores["auc"] - first["auc"]
+            estimates = {
+                name: stats.crossed_mean(
+                    scores[name], scores["embedding"], scores["network"]
+                ).within(-1 if name == "gain" else 0, 1)
+                for name in ("auc", "gain", "jaccard", "exact")
+            }
+            yield row | {"step": step, **stats.columns(estimates)}

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.collections.findings import survivor_sets
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -55,7 +54,7 @@ def table(study: Study) -> Iterator[dict]:
     Intervals are from a jackknife that leaves out each seed in turn, with the variances of the
     kinds added. n counts independent seeds: those of the kind with the fewest.
     """
-    survival = parquet.read_table(study, "survival", "crossed_seeds")
+    [(keys, survival)] = log_frames.groups(study, "survival", ["experiment"])
     sets = survivor_sets.wide(survival, "survived")
     by_run = survival.drop_duplicates("run_id").set_index("run_id").loc[sets.index]
     seeds = by_run[[f"{part}_seed" for part in _PARTS]].to_numpy()
@@ -69,12 +68,7 @@ def table(study: Study) -> Iterator[dict]:
         without.append(pd.DataFrame(rows, columns=names))
     fewest = min(map(len, without))
     for shared, mean in whole.items():
-        row: dict = {
-            "experiment": study.reproduce["crossed_seeds"],
-            "shared": shared,
-            "n_runs": len(values),
-            "n_planned": sum(p.count for p in study.experiment(study.reproduce["crossed_seeds"])),
-        }
+        row = keys | {"shared": shared}
         for name, base in (("jaccard", False), ("gain", True)):
             parts = [(f[shared] - base * f["nothing"]).dropna().to_numpy() for f in without]
             # With two seeds of a kind, nothing can be left out: then there is no interval.

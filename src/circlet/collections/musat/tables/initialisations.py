@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from circlet.analysis import claims, stats, verdicts
+from circlet.analysis import claims, log_frames, stats, verdicts
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column
 from circlet.study.plan import Study
@@ -144,9 +144,9 @@ def table(study: Study) -> Iterator[dict]:
     expected = np.array(
         [_scale(cell).to(paper.get((decay, cell), math.nan)) for decay, cell in names]
     )
-    points = study.experiment(study.reproduce["initialisations"])
     judgements = []
-    for (kind, std), runs in structures.groupby(["initialisation", "embedding_std"], sort=False):
+    groups = log_frames.groups(study, structures, ["initialisation", "embedding_std"])
+    for keys, runs in groups:
         by_decay = [runs[runs["weight_decay"] == decay] for decay in decays]
         if min(map(len, by_decay)) < _RUNS:
             continue
@@ -155,13 +155,6 @@ def table(study: Study) -> Iterator[dict]:
         tables = np.concatenate(
             [drawn(rows, k, stream, _DRAWS) for rows, k in zip(by_decay, counts_of, strict=True)], 1
         )
-        planned = sum(
-            p.count
-            for p in points
-            if (p.parameters["initialisation"], p.parameters["embedding_std"]) == (kind, std)
-        )
-        counts = {"n_runs": len(runs), "n_planned": planned}
-        keys = {"initialisation": kind, "embedding_std": std, **counts}
         judgements.append((keys, tables, *judged(tables, expected)))
     p_values = [p for *_, p in judgements]
     corrected = multipletests(p_values, method="holm")[1].tolist() if p_values else []

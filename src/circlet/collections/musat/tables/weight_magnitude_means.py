@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from circlet.analysis import stats
+from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, column, estimate
 from circlet.study.plan import Study
@@ -22,14 +22,10 @@ def table(study: Study) -> Iterator[dict]:
     """A row per layer and weight decay: means over runs."""
     frame = parquet.read_table(study, "weight_magnitudes", "weight_magnitudes")
     for layer in ("hidden", "output"):
-        for point in sorted(study.points, key=lambda point: point.parameters["weight_decay"]):
-            weight_decay = point.parameters["weight_decay"]
-            runs = frame[(frame["weight_decay"] == weight_decay) & (frame["layer"] == layer)]
-            yield {
-                "weight_decay": weight_decay,
+        of_layer = log_frames.groups(study, frame[frame["layer"] == layer], ["weight_decay"])
+        for row, runs in sorted(of_layer, key=lambda group: group[0]["weight_decay"]):
+            yield row | {
                 "layer": layer,
                 **stats.mean(runs["mean_abs_weight"]).columns("mean_abs_weight"),
                 **stats.mean(runs["mean_abs_bias"]).columns("mean_abs_bias"),
-                "n_runs": len(runs),
-                "n_planned": point.count,
             }

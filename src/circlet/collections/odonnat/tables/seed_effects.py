@@ -13,8 +13,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.stats import ncf
 
+from circlet.analysis import log_frames
 from circlet.analysis.stats import Estimate
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
 from circlet.study.plan import Study
 
@@ -85,16 +85,13 @@ def effects(runs: pd.DataFrame) -> dict[str, Estimate]:
 
 def table(study: Study) -> list[dict]:
     """A row per factor."""
-    runs = parquet.read_table(study, "heads", "seed_effects")
-    planned = sum(point.count for point in study.points)
+    [(row, runs)] = log_frames.groups(study, "heads", ["experiment"])
     return [
-        {
-            "experiment": study.reproduce["seed_effects"],
+        row
+        | {
             "factor": name,
             "levels": runs[_FACTORS[name]].nunique(),
             **effect.columns("share"),
-            "n_runs": len(runs),
-            "n_planned": planned,
         }
         for name, effect in effects(runs).items()
     ]
