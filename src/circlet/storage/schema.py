@@ -6,7 +6,7 @@ per cent where a published table prints per cent. ``x_low`` and ``x_high`` are t
 interval of ``x``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,10 @@ from circlet.systems.spec import SystemSpec
 
 if TYPE_CHECKING:  # jobs that train need no pandas, whose import takes 0.2 s
     import pandas as pd
+
+Rows = Iterator[dict]
+Frames = Iterator["pd.DataFrame"]
+"""What the ``table(study)`` of a module yields: rows, or frames of rows."""
 
 PARAMETER_TYPES = {
     "integer": pa.int32(),

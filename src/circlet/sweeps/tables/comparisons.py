@@ -8,14 +8,13 @@ times include the uncertainty from logging only at intervals. Null: an end is un
 """
 
 import math
-from collections.abc import Iterator
 
 import pandas as pd
 
 from circlet.analysis import contrasts
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import EXPERIMENT, column, interval
+from circlet.storage.schema import EXPERIMENT, Rows, column, interval
 from circlet.study.plan import Study
 from circlet.study.swept import pairs, text
 from circlet.sweeps.tables import outcome_summary
@@ -75,7 +74,7 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
     return contrasts.apart(*estimates), paired
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per experiment, comparison, setting of the other parameters, and outcome."""
     outcomes = parquet.read_table(study, "outcomes")
     outcomes["point"] = outcomes["run_id"].str.rsplit("/", n=1).str[0]

@@ -3,13 +3,11 @@
 The ``derived_metrics`` of the config are included, at the steps at which they are measured.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, POINT, STEP, column, interval
+from circlet.storage.schema import COUNTS, POINT, STEP, Frames, column, interval
 from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
@@ -31,7 +29,7 @@ def _measured(study: Study, table: str) -> dict[tuple[str, str], pd.DataFrame]:
     return {point.key: of_point for point, _, of_point in log_frames.by_point(rows, study)}
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Yield frames with a row per point, logged step and metric."""
     needed = {of for name in study.systems for _, of in study.derived_metrics(name).values()}
     measured = {name: _measured(study, name) for name in sorted(needed)}

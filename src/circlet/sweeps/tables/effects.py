@@ -12,7 +12,6 @@ parameter with a value of 0 has no decades, so its change is per unit.
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,7 @@ import pandas as pd
 from circlet.analysis import association, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import EXPERIMENT, column, estimate
+from circlet.storage.schema import EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept
 from circlet.sweeps.tables import outcome_summary
@@ -86,7 +85,7 @@ def _effect(outcome: Outcome, x: pd.Series, runs: pd.DataFrame) -> dict:
     }
 
 
-def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator[dict]:
+def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Rows:
     """Yield the effects of a parameter on an outcome; of words, one per value except the first."""
     places = runs[parameter.name]
     if not parameter.is_words:
@@ -100,7 +99,7 @@ def _effects(outcome: Outcome, parameter: Swept, runs: pd.DataFrame) -> Iterator
         yield {"per": f"{parameter.texts[0]} to {text}"} | _effect(outcome, x, runs[compared])
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per experiment, outcome and swept parameter."""
     outcomes = parquet.read_table(study, "outcomes")
     for experiment, settings in study.config.experiments.items():

@@ -9,13 +9,11 @@ on (1) and which are held out (0), if the equations have a ``train_mask``.
 are added. Diverged runs are included up to their last logged step.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.storage.schema import ARRAY, RUN, STEP, column
+from circlet.storage.schema import ARRAY, RUN, STEP, Rows, column
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -87,7 +85,7 @@ def _steps(point: Point, kind: str, how: str, moments: list[int]) -> set[int]:
     return {*explorer_budget.frames(point, kind), *nearest}
 
 
-def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Iterator[dict]:
+def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) -> Rows:
     for kind in explorer_budget.arrays(block.point):
         steps_by_seed = {
             seed: _steps(block.point, kind, shown.get(seed, "nothing"), moments.get(seed, []))
@@ -108,7 +106,7 @@ def _rows(block: Block, shown: dict[int, str], moments: dict[int, list[int]]) ->
                         }
 
 
-def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
+def _trained(block: Block, shown: dict[int, str]) -> Rows:
     """Yield which pairs a run is trained on, for the runs of a block whose network is shown."""
     point = block.point
     if "parameters" not in explorer_budget.arrays(point):
@@ -123,7 +121,7 @@ def _trained(block: Block, shown: dict[int, str]) -> Iterator[dict]:
             yield row | {"shape": values.shape, "values": values}
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per run, step and array."""
     runs = parquet.read_table(study, "explorer_runs")
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))

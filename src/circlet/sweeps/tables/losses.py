@@ -3,13 +3,10 @@
 The roles of these runs list this table under ``tables``, in their ``collection.yaml``.
 """
 
-from collections.abc import Iterator
-
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEEDS, STEP, metrics
+from circlet.storage.schema import RUN, SEEDS, STEP, Frames, metrics
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = "losses"
@@ -23,6 +20,6 @@ def columns(study: Study) -> list[pa.Field]:
     return COLUMNS + metrics(study.known[name] for name in study.systems)
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Return frames with a row per run and logged step."""
     return (log_frames.finished(block, "curves") for block in study.blocks)

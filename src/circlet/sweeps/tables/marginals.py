@@ -5,13 +5,11 @@ runs. Estimates are those of ``outcome_summary``, over all runs in a bin; their 
 independent runs. Where settings share seeds, ``effects`` compares runs by seed.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.storage import parquet
-from circlet.storage.schema import EXPERIMENT, column, interval
+from circlet.storage.schema import EXPERIMENT, Rows, column, interval
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept
 from circlet.sweeps.tables import outcome_summary
@@ -42,7 +40,7 @@ def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
     return numbers, [f"{parameter.texts[a]} to {parameter.texts[b]}" for a, b in ends.to_numpy()]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per experiment, outcome, swept parameter and bin."""
     outcomes = parquet.read_table(study, "outcomes")
     for experiment, settings in study.config.experiments.items():

@@ -6,15 +6,13 @@ NAME_after the last one before, at which it is not. A delay has the shortest (at
 longest time between two such intervals.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from msgspec import UNSET
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEED, column
+from circlet.storage.schema import RUN, SEED, Frames, column
 from circlet.study import milestones
 from circlet.study.plan import Study
 
@@ -61,7 +59,7 @@ def delay(start: Interval, end: Interval) -> Interval:
     return least, np.maximum(end_by - after, 0) + 0 * by
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Yield frames with a row per finished run of systems with milestones and logged curves."""
     for block in study.blocks:
         seen = milestones.of_system(study.config, block.point.system)

@@ -16,7 +16,6 @@ By ``kind`` of outcome:
 Null: an end that is unbounded, or a median that fewer than half of the runs have reached.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ import pandas as pd
 from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, POINT, column, interval
+from circlet.storage.schema import COUNTS, POINT, Rows, column, interval
 from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
 
@@ -77,7 +76,7 @@ def described(row: Any) -> Outcome:
     return Outcome(row.outcome, row.label, row.kind, unit=row.unit)
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per point and outcome."""
     outcomes = parquet.read_table(study, "outcomes")
     for point, keys, runs in log_frames.by_point(outcomes, study):

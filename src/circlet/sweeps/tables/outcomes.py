@@ -6,14 +6,12 @@ A run has no row for an outcome that does not apply to it, such as ``head_of_suc
 An outcome that a seed decides, such as circularity of the initial embedding, has one row per seed.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.errors import LogError
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEED, column
+from circlet.storage.schema import RUN, SEED, Frames, column
 from circlet.study.plan import Study
 from circlet.systems.spec import Outcome
 
@@ -77,7 +75,7 @@ def _counted(outcome: Outcome, runs: pd.DataFrame) -> pd.Series:
     return runs.groupby([point, runs[outcome.seed]])["run_id"].first()
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Yield frames with a row per finished run and outcome."""
     by_system = {name: study.outcomes(name) for name in study.systems}
     seeds = {outcome.seed for outcomes in by_system.values() for outcome in outcomes} - {""}

@@ -1,13 +1,10 @@
 """Table ``runs``: seeds, status, final metrics, computing time and device of each run."""
 
-from collections.abc import Iterator
-
-import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, column, outcome
+from circlet.storage.schema import RUN, Frames, column, outcome
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
@@ -21,7 +18,7 @@ def columns(study: Study) -> list[pa.Field]:
     return [run, *outcome(study.known[name] for name in study.systems), *others]
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Yield frames with seeds, outcome, cost and code of every run."""
     for block in study.blocks:
         commit = parquet.footer(block.log("runs")).get("commit")

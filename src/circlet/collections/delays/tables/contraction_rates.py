@@ -6,7 +6,6 @@ the norm when each run memorises (Khanh et al. 2026, arXiv:2605.18845).
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from scipy.special import stdtrit
 from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("gelu_decays", "transformer_decays")
@@ -61,7 +60,7 @@ def errors(runs: pd.DataFrame) -> pd.Series:
     return (predicted / delay.where(delay > 0) - 1).abs()
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per network."""
     for row, runs in log_frames.groups(study, "delay_runs", names(COLUMNS), OPTIONAL_ROLES):
         yield row | {

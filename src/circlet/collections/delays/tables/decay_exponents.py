@@ -6,11 +6,10 @@ time from memorising to grokking. The interval is over seeds.
 """
 
 import math
-from collections.abc import Iterator
 
 from circlet.analysis import log_frames
 from circlet.collections.delays import survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays", "mlp_decays_again")
@@ -32,7 +31,7 @@ COLUMNS = [
 _OTHER = {"weight_decay": "learning_rate", "learning_rate": "weight_decay"}
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per role, parameter with three or more values, setting and time."""
     for role in OPTIONAL_ROLES:
         for x, other in _OTHER.items():

@@ -6,11 +6,9 @@ predicts the runs at this one. The score is the mean log-likelihood of a run, of
 between two logged steps in which it groks.
 """
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
 from circlet.collections.delays import survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -29,7 +27,7 @@ COLUMNS = [
 _FEWEST = 4  # weight decays
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per role, modulus, learning rate, time and law."""
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         for time in survival.TIMES:

@@ -6,14 +6,12 @@ rate at which the norm shrinks, as a share of that of weight decay alone. Steps 
 ones at which the accuracy is above the threshold of the milestone.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEED, column
+from circlet.storage.schema import RUN, SEED, Frames, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("gelu_decays", "transformer_decays", "clamped_norms", "clamped_norms_97")
@@ -38,7 +36,7 @@ def kappa(runs: pd.DataFrame) -> pd.Series:
     return shrunk / (2 * time * runs["learning_rate"] * runs["weight_decay"])
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """Yield frames with a row per finished run."""
     milestones = parquet.read_table(study, "milestones")
     names = ["memorised_step", "generalised_step"]

@@ -5,15 +5,13 @@ had grokked before the fork are left out; R2 is that of constant / decay, over d
 tenths of the runs grok. Intervals of R2 are bootstrap percentiles over seeds.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import log_frames
 from circlet.analysis.stats import Estimate
 from circlet.collections.delays import survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_forks", "transformer_forks")
@@ -69,7 +67,7 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
     return of_means, of_runs
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per role, modulus and step of the fork."""
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         times = remaining(runs)

@@ -1,10 +1,8 @@
 """Table ``grokked_shares``: share of runs that grok within their steps, at each setting."""
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
 from circlet.collections.delays import survival
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -22,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per role and setting."""
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         times = {name: survival.ends(runs, name, "weight_decay") for name in survival.TIMES}

@@ -9,14 +9,13 @@ above a half.
 
 import math
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.analysis.stats import Estimate, Z
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("mlp_decays", "gelu_decays", "transformer_decays")
@@ -61,7 +60,7 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
     return Estimate(middle, middle - half, middle + half, n).mapped(math.exp)
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per role, modulus and learning rate with three or more weight decays."""
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         if runs["weight_decay"].nunique() < 3:

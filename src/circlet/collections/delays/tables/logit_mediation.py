@@ -8,7 +8,6 @@ scale. The scale is that at grokking; times are medians over seeds, and interval
 percentiles over seeds, of six at least: five values miss their median in 6 % of cases.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import pandas as pd
 
 from circlet.analysis import association, log_frames, stats
 from circlet.analysis.stats import Estimate
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("clamped_norms", "clamped_norms_97")
@@ -128,7 +127,7 @@ def scale_ratio(runs: pd.DataFrame) -> Estimate:
     return stats.geometric_mean(wide.iloc[:, 0] / wide.iloc[:, -1])
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per loss, kind of gradient and modulus."""
     for row, runs in log_frames.groups(study, "delay_runs", names(COLUMNS), OPTIONAL_ROLES):
         if runs["generalised_step"].notna().sum() < 2:

@@ -5,12 +5,10 @@ the share of them whose test accuracy is above 0.99 at the end, and this share o
 trained from the start with the lower decay (role ``mlp_decays``).
 """
 
-from collections.abc import Iterator
-
 from circlet.analysis import contrasts, log_frames, stats
 from circlet.collections.delays import survival
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("lowered_decay",)
@@ -30,7 +28,7 @@ COLUMNS = [
 _ABOVE = 0.99
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per modulus, learning rate, step and later weight decay."""
     steps = parquet.read_table(study, "milestones", columns=["run_id", "generalised_step"])
     every = parquet.read_table(study, "runs").merge(steps, on="run_id")

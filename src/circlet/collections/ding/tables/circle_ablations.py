@@ -6,7 +6,6 @@ are evaluated. The paper's choices of two always contain the frequency 2; ours n
 """
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ import torch
 from circlet.analysis import log_frames
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, STEP, column
+from circlet.storage.schema import RUN, SEEDS, STEP, Rows, column
 from circlet.study import interventions
 from circlet.study.plan import Study
 from circlet.systems import loss
@@ -44,7 +43,7 @@ def _single(array: np.ndarray) -> torch.Tensor:
 
 
 @torch.no_grad()
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per run, logged step and choice."""
     survival = parquet.read_table(study, "survival", "ablations")
     for block in study.blocks:

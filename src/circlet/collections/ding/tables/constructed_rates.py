@@ -4,14 +4,12 @@ The two drawn frequencies are those with the largest signals at step 0. At a rat
 stronger, so they are ordered by frequency.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.analysis import stats
 from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("construction",)
@@ -38,7 +36,7 @@ def outcomes(survival: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["ratio", *SEEDS, "first", "second", "revived"])
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per ratio."""
     planned = {point.keys["construct_ratio"]: point.count for point in study.points}
     survival = parquet.read_table(study, "survival", "construction")

@@ -4,7 +4,7 @@ Runs that share an initial embedding, network or train set are dependent: n coun
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from circlet.collections.ding import ablated_starts, ode, survivors
 from circlet.collections.ding.shared_seeds import SEEDS, fewest, over_runs, signal_correlation
 from circlet.collections.ding.tables.constructed_rates import outcomes
 from circlet.storage import parquet
-from circlet.storage.schema import EFFECTS
+from circlet.storage.schema import EFFECTS, Rows
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = (
@@ -312,7 +312,7 @@ _CLAIMS: list[tuple[str, str, str, Callable[[pd.DataFrame], Estimate]]] = [
 ]  # fmt: skip
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per claim whose role the study has."""
     for claim, role, name, effect in _CLAIMS:
         if role not in study.reproduce:

@@ -1,10 +1,8 @@
 """Table ``frozen_losses``: mean test loss with frozen embeddings, per d and step (figure 4)."""
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 ROLES = ("frozen",)
@@ -19,7 +17,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per dimension and step."""
     losses = parquet.read_table(study, "losses", "frozen")
     shown = losses[losses["step"].isin((500, 1000, 5000, 10_000))]  # as in the figure

@@ -4,13 +4,11 @@ Survival is by rule B, the paper's for gradients, if the runs are as long as the
 by rule A.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.ding import survivors
-from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("initial_gradients",)
@@ -28,7 +26,7 @@ COLUMNS = [
 _BINS = 20
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per step and bin of the gradient that is not empty."""
     [(row, survival)] = log_frames.groups(study, "survival", ["experiment"])
     rule, column = survivors.rule(study.points[0].steps)

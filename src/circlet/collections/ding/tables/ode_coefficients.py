@@ -1,12 +1,10 @@
 """Table ``ode_coefficients``: coefficients of the linear ODEs fitted to each run (figure 15)."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.collections.ding import ode
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN, SEEDS, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
@@ -22,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per run, linear method and pair of frequencies; source 0 is the constant."""
     for run_id, x, _ in ode.runs(study):
         for method in ("least_squares", "lasso") if ode.enough(x) else ():

@@ -4,12 +4,10 @@ A law easily has a high R^2 on the one-step differences that it was fitted to. S
 R^2 on other runs of the same point, and the error of a rollout from step 0.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.collections.ding import ode
-from circlet.storage.schema import RUN, SEEDS, column, names
+from circlet.storage.schema import RUN, SEEDS, Rows, column, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
@@ -32,7 +30,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per finished run and method."""
     for run_id, x, others in ode.runs(study):
         for method in ode.METHODS:

@@ -1,11 +1,9 @@
 """Table ``ode_summary``: mean quality of the fitted ODEs, per dimension and method (figure 9)."""
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
 from circlet.collections.ding import ode
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate, names
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
@@ -20,7 +18,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per experiment, dimension and method."""
     fitted = parquet.read_table(study, "ode_fits").query("status == 'fitted'")
     for row, fits in log_frames.groups(study, fitted, names(COLUMNS)):

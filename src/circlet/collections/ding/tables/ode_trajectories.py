@@ -1,13 +1,11 @@
 """Table ``ode_trajectories``: signals and rollouts of the fitted ODEs, per step (figures 9, 16)."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.collections.ding import ode
 from circlet.storage import parquet
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, column
+from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
@@ -28,7 +26,7 @@ COLUMNS = [
 _EVERY = 10  # steps between the rows of a figure's line
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per run, frequency and every tenth step."""
     survival = parquet.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]

@@ -1,10 +1,8 @@
 """Table ``perturbed_rates``: survival of a frequency with scaled signal, by factor (figure 6)."""
 
-from collections.abc import Iterator
-
 from circlet.analysis import stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("perturbation",)
@@ -21,7 +19,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per embedding and factor."""
     survival = parquet.read_table(study, "survival", "perturbation")
     planned = {

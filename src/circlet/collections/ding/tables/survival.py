@@ -1,14 +1,12 @@
 """Table ``survival``: initial signal, final signal and survival of each frequency of each run."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
 from circlet.collections.ding import survivors
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, column
+from circlet.storage.schema import FREQUENCY, RUN, SEEDS, Frames, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
@@ -51,7 +49,7 @@ def run_rows(embeddings: pd.DataFrame, early: np.ndarray, last: int) -> dict[str
     }
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per finished run and frequency."""
     for block in study.blocks:
         last = block.point.steps

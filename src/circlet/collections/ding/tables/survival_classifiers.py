@@ -7,8 +7,6 @@ circles die, so the table also has the accuracy of always answering "dies", and 
 ROC curve, which is 0.5 for every constant answer.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import GroupKFold, cross_val_predict
@@ -22,7 +20,7 @@ from circlet.analysis.stats import Estimate
 from circlet.collections.ding import survivors
 from circlet.collections.ding.shared_seeds import fewest, over_runs
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("initial_signals", "initial_gradients")
@@ -85,7 +83,7 @@ def held_out_auc(x: np.ndarray, alive: np.ndarray, embeddings: np.ndarray) -> Es
     return stats.bounded_mean(scores["auc"], 0, 1)
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per experiment and set of features."""
     logged = parquet.read_table(study, "survival")
     complete = logged.dropna(subset=["initial_gradient", "circularity"])

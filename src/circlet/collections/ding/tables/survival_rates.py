@@ -4,10 +4,8 @@ A rate is over the runs that share an embedding and differ in network and split;
 A.
 """
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
-from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, FREQUENCY, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("initial_signals",)
@@ -22,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per embedding and frequency."""
     for row, of_embedding in log_frames.groups(study, "survival", ["experiment", "embedding_seed"]):
         for k, runs in of_embedding.groupby("frequency"):

@@ -4,13 +4,9 @@ The gradient is that of the loss with respect to the embedding, without weight d
 basis.
 """
 
-from collections.abc import Iterator
-
-import pandas as pd
-
 from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, column
+from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
@@ -27,7 +23,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per run, frequency and step at which its signal or its gradient is logged."""
     survival = parquet.read_table(study, "survival", "trajectory")
     alive = survival.set_index(["run_id", "frequency"])["survived"]

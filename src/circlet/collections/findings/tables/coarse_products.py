@@ -4,13 +4,11 @@ Runs with rounded factors are paired with float32 runs of the same seed. The two
 seed may diverge from each other, so shares of final structures are compared, not single runs.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.analysis import contrasts, log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("coarse_products", "coarse_products_of_heads")
@@ -29,7 +27,7 @@ _ENDS = {
 }
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per role and type of the factors."""
     for role, (name, end) in _ENDS.items():
         if role not in study.reproduce:

@@ -3,7 +3,7 @@
 It has only values that are not a column of another table.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import pandas as pd
@@ -11,7 +11,7 @@ import pandas as pd
 from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import EFFECTS
+from circlet.storage.schema import EFFECTS, Rows
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
@@ -155,7 +155,7 @@ def _counts(rows: pd.DataFrame, points: list[Point]) -> dict[str, int]:
     return {"n_runs": int(finished), "n_planned": int(planned)}
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per claim that the study's runs can answer."""
     for claim, role, name, where, effect in _CLAIMS:
         if role not in study.reproduce:

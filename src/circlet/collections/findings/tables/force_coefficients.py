@@ -6,14 +6,12 @@ ratios of their sums over runs. They are null where attraction is not above 0 wi
 there is nothing to divide by.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import forces
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, POINT, column, estimate
+from circlet.storage.schema import COUNTS, POINT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("network_forces",)
@@ -33,7 +31,7 @@ COLUMNS = [
 _WINDOWS = ((-1, 10), (10, 100), (100, 1000), (1000, 2**31 - 1))
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per point, structure, pairs and window of steps."""
     frame = parquet.read_table(study, "network_forces")
     frame = pd.concat([frame, frame.assign(structure="any")])

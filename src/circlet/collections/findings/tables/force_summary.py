@@ -1,14 +1,12 @@
 """Table ``force_summary``: means of ``network_forces`` over runs, per final structure and step."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import forces
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, POINT, STEP, column, estimate
+from circlet.storage.schema import COUNTS, POINT, STEP, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("network_forces",)
@@ -29,7 +27,7 @@ COLUMNS = [
 _MEASURES = ("r2", *(f"cosine_{name}" for name in forces.FORCES))
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per point, structure, pairs, step and measure."""
     frame = parquet.read_table(study, "network_forces")
     frame = pd.concat([frame, frame.assign(structure="any")])

@@ -9,8 +9,6 @@ now, its growth since step 0 and its growth since half of the steps, each as a l
 the mean over the run's frequencies, so that only the competition is left.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -21,7 +19,7 @@ from circlet.analysis import log_frames, stats
 from circlet.analysis.classifiers import crossed_scores
 from circlet.config.experiment import Schedule
 from circlet.config.schedules import steps_of
-from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, STEP, Rows, column, estimate
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
@@ -72,7 +70,7 @@ def grid(points: list[Point]) -> list[int]:
     return sorted({nearest(sorted(logged), step) for step in targets})
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per experiment, weight decay and step that can be scored on at least three embeddings.
 
     A run of which all circles survive, or none, has no AUC.

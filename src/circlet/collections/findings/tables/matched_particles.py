@@ -4,11 +4,9 @@ The strengths of the particles are copied into the config from ``force_coefficie
 of the particles is compared with every point of the networks with the same p and d.
 """
 
-from collections.abc import Iterator
-
 from circlet.analysis import contrasts, log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import COUNTS, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("network_forces", "matched_particles")
@@ -23,7 +21,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per point of the networks and of the particles."""
     frame = parquet.read_table(study, "structures").astype({"is_circle": bool})
     by_role: dict[str, list] = {role: [] for role in ROLES}

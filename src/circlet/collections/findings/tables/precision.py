@@ -1,9 +1,7 @@
 """Table ``precision``: circles that each run loses or gains in lower precision."""
 
-from collections.abc import Iterator
-
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN, SEEDS, Rows, column
 from circlet.study.plan import Study
 
 ROLES = ("precision",)
@@ -22,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per finished run; lost and gained are null where the float64 run is missing."""
     survival = parquet.read_table(study, "survival", "precision")
     by_run = survival.groupby("run_id")

@@ -11,7 +11,6 @@ layers above compensate for it. ``embedding_mlp`` has separate weights for each 
 is fixed; its neurons are those of the second hidden layer.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from circlet.analysis import log_frames, spectrum
 from circlet.collections.findings import interpretation
 from circlet.lazy_import import load
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEED, STEP, column
+from circlet.storage.schema import RUN, SEED, STEP, Rows, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
@@ -101,7 +100,7 @@ def measured(
     }
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per finished run and logged step; runs without the log have no rows."""
     for block in study.blocks:
         point = block.point

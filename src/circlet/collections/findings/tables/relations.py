@@ -5,14 +5,12 @@ the same sizes drawn by chance from all frequencies (`random`), and against sets
 each rank of initial signal survives (`rank`).
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import survivor_sets
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, POINT, column, estimate
+from circlet.storage.schema import COUNTS, POINT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("survey",)
@@ -47,7 +45,7 @@ def _excess(observed: np.ndarray, expected: np.ndarray) -> stats.Estimate:
     return stats.mean_count(observed).times(1 / expected.mean())
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per point, relation and size of the set."""
     from statsmodels.stats.multitest import multipletests
 

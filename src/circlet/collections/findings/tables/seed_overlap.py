@@ -5,14 +5,13 @@ or some of these, against that of two runs that share nothing.
 """
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import log_frames, stats
 from circlet.collections.findings import survivor_sets
-from circlet.storage.schema import COUNTS, EXPERIMENT, column, estimate
+from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("crossed_seeds",)
@@ -48,7 +47,7 @@ def overlaps(sets: np.ndarray, seeds: np.ndarray) -> dict[str, float]:
     return means
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per combination of what two runs share.
 
     Intervals are from a jackknife that leaves out each seed in turn, with the variances of the

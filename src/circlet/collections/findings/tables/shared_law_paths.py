@@ -3,13 +3,11 @@
 The first run of the role `shared_law` that the law was not fitted to, from two steps on.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from circlet.collections.findings import shared_laws
-from circlet.storage.schema import FREQUENCY, POINT, STEP, column
+from circlet.storage.schema import FREQUENCY, POINT, STEP, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
@@ -28,7 +26,7 @@ _STARTS = (20, 50, 200)
 _EVERY = 10
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per start, every tenth step and frequency."""
     for _, keys, fitted, scored in shared_laws.halves(study):
         x = scored[0]

@@ -6,14 +6,12 @@ the number of survivors. No mean-field law without memory can do better, because
 of the signals.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.analysis import stats
 from circlet.collections.findings import shared_laws
 from circlet.collections.findings.survivor_sets import jaccard
-from circlet.storage.schema import POINT, STEP, column, estimate
+from circlet.storage.schema import POINT, STEP, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
@@ -37,7 +35,7 @@ def strongest(signals: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return rank < counts[:, None]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per point, start and law."""
     for _, keys, fitted, scored in shared_laws.halves(study):
         x = np.stack(scored)

@@ -3,14 +3,12 @@
 Laws are fitted to the first half of a point's runs and scored on the second, window by window.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
 from circlet.analysis import stats
 from circlet.collections.findings import shared_laws
-from circlet.storage.schema import COUNTS, POINT, column, estimate
+from circlet.storage.schema import COUNTS, POINT, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
@@ -48,7 +46,7 @@ def missed(
     return residuals, whole
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per point, window and law; the last window spans all steps."""
     for point, keys, fitted, scored in shared_laws.halves(study):
         steps = len(fitted[0]) - 1

@@ -4,8 +4,6 @@ For two-dimensional embeddings (Mușat, figures 3 and 4 and the classifier galle
 and fourteen runs at the weight decay nearest to 0.6.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import torch
@@ -14,7 +12,7 @@ from circlet.analysis import log_frames
 from circlet.collections.musat import galleries
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, column
+from circlet.storage.schema import RUN, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -41,7 +39,7 @@ def predicted(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"x": x, "y": y, "predicted": scores.argmax(0).numpy()}
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per run and point of its map."""
     structures = parquet.read_table(study, "structures", "table1")
     shown = galleries.classifiers(structures)

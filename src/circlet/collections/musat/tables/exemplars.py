@@ -7,12 +7,10 @@ imperfections. An imperfect grid is the non-circle whose imperfections are neare
 the non-circles. Ties go to fewer imperfections, then to the smaller ratio.
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, column
+from circlet.storage.schema import RUN, Rows, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2")
@@ -56,7 +54,7 @@ def choose(runs: pd.DataFrame) -> dict[str, pd.Series]:
     return exemplars
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per role and structure that occurs."""
     for role in study.reproduce:
         runs = nearest(parquet.read_table(study, "structures", role), _PARAMETER[role], 1)

@@ -14,14 +14,13 @@ somewhat too readily: see the bound in the test of this table.
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from circlet.analysis import claims, log_frames, stats, verdicts
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column
+from circlet.storage.schema import COUNTS, Rows, column
 from circlet.study.plan import Study
 
 ROLES = ("initialisations",)
@@ -133,7 +132,7 @@ def _scale(cell: str) -> verdicts.Scale:
     return verdicts.scale({"kind": kind, "published_n": _RUNS})
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per initialisation and cell, and one for the whole table."""
     from statsmodels.stats.multitest import multipletests
 

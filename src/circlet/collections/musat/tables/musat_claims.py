@@ -4,14 +4,14 @@ Only the paper's own values of weight decay and f_a count, whatever else the stu
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pandas as pd
 
 from circlet.analysis import association, contrasts, stats
 from circlet.analysis.stats import Estimate
 from circlet.storage import parquet
-from circlet.storage.schema import EFFECTS
+from circlet.storage.schema import EFFECTS, Rows
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2", "weight_magnitudes")
@@ -97,7 +97,7 @@ _CLAIMS: list[tuple[str, str, tuple[float, ...], Callable[[pd.DataFrame], Estima
 ]  # fmt: skip
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per claim whose role the study has."""
     for claim, role, values, effect in _CLAIMS:
         if role not in study.reproduce:

@@ -3,14 +3,12 @@
 The runs are those of ``classifier_maps`` (Mușat, figures 3 and 4 and the classifier gallery).
 """
 
-from collections.abc import Iterator
-
 import pandas as pd
 
 from circlet.analysis import log_frames
 from circlet.collections.musat.equations import constant_attention
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, column
+from circlet.storage.schema import RUN, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("table1",)
@@ -26,7 +24,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per run and pair a <= b."""
     drawn = set(parquet.read_table(study, "classifier_maps")["run_id"])
     embeddings = parquet.read_table(study, "embeddings")

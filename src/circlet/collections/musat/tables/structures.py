@@ -1,13 +1,12 @@
 """Table ``structures``: norm ratio, circle or not, and imperfections of each run (appendix A)."""
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEED, column
+from circlet.storage.schema import RUN, SEED, Rows, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
@@ -44,7 +43,7 @@ def count_imperfections(embedding: np.ndarray) -> int:
     return int((classes[distances.argmin(1)] != classes).sum())
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Structure of every finished run at its last step."""
     for block in study.blocks:
         runs = log_frames.finished(block, "runs").set_index("run_id")

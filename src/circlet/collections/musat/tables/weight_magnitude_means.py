@@ -1,10 +1,8 @@
 """Table ``weight_magnitude_means``: mean absolute weights per weight decay and layer (figure 6)."""
 
-from collections.abc import Iterator
-
 from circlet.analysis import log_frames, stats
 from circlet.storage import parquet
-from circlet.storage.schema import COUNTS, column, estimate
+from circlet.storage.schema import COUNTS, Rows, column, estimate
 from circlet.study.plan import Study
 
 ROLES = ("weight_magnitudes",)
@@ -18,7 +16,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per layer and weight decay: means over runs."""
     frame = parquet.read_table(study, "weight_magnitudes", "weight_magnitudes")
     for layer in ("hidden", "output"):

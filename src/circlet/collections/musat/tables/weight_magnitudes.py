@@ -1,11 +1,9 @@
 """Table ``weight_magnitudes``: mean absolute weights and biases of each layer of each run."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEED, column
+from circlet.storage.schema import RUN, SEED, Rows, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention",)
@@ -20,7 +18,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per run and layer, ``hidden`` and ``output``."""
     frame = log_frames.final(study, "parameters")
     for (run_id, layer), parts in frame[frame["name"] != "embedding"].groupby(

@@ -3,12 +3,8 @@
 It is the gradient of the loss on the whole train set, not of a batch.
 """
 
-from collections.abc import Iterator
-
-import pandas as pd
-
 from circlet.analysis import log_frames
-from circlet.storage.schema import GRADIENT_NORM, RUN, SEEDS, STEP
+from circlet.storage.schema import GRADIENT_NORM, RUN, SEEDS, STEP, Frames
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
@@ -17,6 +13,6 @@ TABLES = ()
 COLUMNS = [RUN, *SEEDS, STEP, *GRADIENT_NORM]
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per finished run, logged step and part."""
     return (log_frames.finished(block, "gradient_norms") for block in study.blocks)

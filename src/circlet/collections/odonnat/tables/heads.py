@@ -14,7 +14,6 @@ drop_step, structure_step, fit_step
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import clusters, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN, SEEDS, Frames, column
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -177,7 +176,7 @@ def phases(curves: pd.DataFrame, p: int) -> dict:
     }
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per finished run."""
     for block in study.blocks:
         curves = log_frames.finished(block, "curves")

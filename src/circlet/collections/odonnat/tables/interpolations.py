@@ -4,14 +4,12 @@ The line goes from the final weights of a run from scratch to those of the run w
 that went through the curriculum. The loss in between says how far apart the two solutions are.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import torch
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN, SEEDS, Rows, column
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -42,7 +40,7 @@ def _ends(study: Study, role: str) -> dict[int, tuple[Block, dict[str, np.ndarra
 
 
 @torch.no_grad()
-def _line(block: Block, seed: int, start: dict, end: dict) -> Iterator[dict]:
+def _line(block: Block, seed: int, start: dict, end: dict) -> Rows:
     """Losses and accuracies along the line to a run; t = 1 is its final weights."""
     point = block.point
     data = system.data(point.parameters, [point.seeds(seed)], torch.float64, torch.device("cpu"))
@@ -53,7 +51,7 @@ def _line(block: Block, seed: int, start: dict, end: dict) -> Iterator[dict]:
         yield {"run_id": point.run_id(seed), "t": t, **metrics}
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per place on the line, for each seed whose two runs have finished."""
     scratch = _ends(study, "curriculum_scratch")
     for seed, (block, end) in _ends(study, "curriculum").items():

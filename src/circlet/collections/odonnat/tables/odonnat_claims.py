@@ -6,7 +6,7 @@ released code gives, and the thresholds of claims in words. Shares of runs are c
 Intervals are at 95 %, over runs: from order statistics for medians, Wilson's for counts.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.collections.odonnat.tables import heads as head_measures
 from circlet.errors import LogError
 from circlet.storage import parquet
-from circlet.storage.schema import EFFECTS
+from circlet.storage.schema import EFFECTS, Rows
 from circlet.study.plan import Study
 from circlet.study.seeds import Seeds
 
@@ -288,7 +288,7 @@ def _tables(study: Study, claim: str, roles: list[str]) -> Tables | None:
     return tables
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """Yield a row per claim whose role the study has."""
     for claim, role, effect in _CLAIMS:
         if role not in study.reproduce:

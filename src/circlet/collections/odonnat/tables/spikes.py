@@ -22,7 +22,6 @@ norm_gain_quiet, mlp_gain_quiet, boundary_distance_quiet
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,7 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEED, column, names
+from circlet.storage.schema import RUN, SEED, Frames, column, names
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 from circlet.systems import loss
@@ -273,7 +272,7 @@ def _measured(block: Block, spikes: pd.DataFrame) -> pd.DataFrame:
     return measured
 
 
-def table(study: Study) -> Iterator[pd.DataFrame]:
+def table(study: Study) -> Frames:
     """A row per finished run and spike."""
     for block in study.blocks:
         curves = log_frames.finished(block, "curves")

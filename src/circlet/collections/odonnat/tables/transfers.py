@@ -1,9 +1,7 @@
 """Table ``transfers``: runs that start from another run's final weights, and their parent runs."""
 
-from collections.abc import Iterator
-
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN, SEEDS, Rows, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("transfer", "curriculum")
@@ -18,7 +16,7 @@ COLUMNS = [
 ]
 
 
-def table(study: Study) -> Iterator[dict]:
+def table(study: Study) -> Rows:
     """A row per finished run whose parent is in the study."""
     heads = parquet.read_table(study, "heads").set_index("run_id")
     for block in study.blocks:
