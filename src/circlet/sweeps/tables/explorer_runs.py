@@ -80,9 +80,5 @@ def table(study: Study) -> pd.DataFrame:
     frame["shown"] = explorer_budget.choose(frame, study.points)
     fields = columns(study)
     _check_shown(study, {field.name for field in fields})
-    frame = frame.reindex(columns=names(fields))
-    for field in fields:
-        if pa.types.is_list(field.type):  # NaN is not a list
-            lists = frame[field.name].astype(object)
-            frame[field.name] = lists.where(frame[field.name].notna(), None)
-    return frame
+    lists = {field.name: object for field in fields if pa.types.is_list(field.type)}
+    return frame.reindex(columns=names(fields)).astype(lists)  # Arrow takes an object NaN as null
