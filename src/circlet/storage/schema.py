@@ -53,6 +53,7 @@ EMBEDDING = [
 
 EXPERIMENT = column("experiment", "string", "name in the config")
 RUN = column("run_id", "string", "experiment/point/seed, unique in the study")
+RUN_SEEDS = [RUN, *SEEDS]
 POINT = column("point", "string", "folder of the point")
 COUNTS = [
     column("n_runs", "int32", "finished runs behind the row"),

@@ -6,13 +6,13 @@ The roles of these runs list this table under ``tables``, in their ``collection.
 import pyarrow as pa
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import RUN, SEEDS, STEP, Frames, metrics
+from circlet.storage.schema import RUN_SEEDS, STEP, Frames, metrics
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = "losses"
 LOGS = ("runs", "curves")
 TABLES = ()
-COLUMNS = [RUN, *SEEDS, STEP]
+COLUMNS = [*RUN_SEEDS, STEP]
 
 
 def columns(study: Study) -> list[pa.Field]:

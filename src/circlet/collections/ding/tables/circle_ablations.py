@@ -14,7 +14,7 @@ import torch
 from circlet.analysis import log_frames
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, STEP, Rows, column
+from circlet.storage.schema import RUN_SEEDS, STEP, Rows, column
 from circlet.study import interventions
 from circlet.study.plan import Study
 from circlet.systems import loss
@@ -23,8 +23,7 @@ ROLES = ("ablations",)
 LOGS = ("runs", "parameters")
 TABLES = ("survival",)
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     STEP,
     column("n_kept", "int16", "circles that are kept; 0: nothing is removed"),
     column("kept", pa.list_(pa.int16()), "their frequencies"),

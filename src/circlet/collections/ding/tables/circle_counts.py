@@ -3,14 +3,13 @@
 import pandas as pd
 
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, column
+from circlet.storage.schema import RUN_SEEDS, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 TABLES = ("survival", "runs")
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("n_circles", "int32", "frequencies that survive by rule A"),
     column("n_circles_absolute", "int32", "frequencies that survive by rule B"),
     column("n_frequencies", "int32", "frequencies there are, (p-1)//2"),

@@ -4,15 +4,14 @@ import numpy as np
 import pandas as pd
 
 from circlet.collections.ding import ode
-from circlet.storage.schema import RUN, SEEDS, Frames, column
+from circlet.storage.schema import RUN_SEEDS, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("method", "string", "least_squares or lasso"),
     column("target", "int16", "frequency whose signal changes"),
     column("source", "int16", "frequency that it depends on; 0: the constant"),

@@ -7,15 +7,14 @@ R^2 on other runs of the same point, and the error of a rollout from step 0.
 import numpy as np
 
 from circlet.collections.ding import ode
-from circlet.storage.schema import RUN, SEEDS, Rows, column, names
+from circlet.storage.schema import RUN_SEEDS, Rows, column, names
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 LOGS = ("runs", "signals")
 TABLES = ()
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("method", "string", "least_squares, lasso or quadratic"),
     column("alpha", "float64", "strength of the Lasso; 0 for the others"),
     column("status", "string", "fitted, or too_few_steps"),

@@ -5,15 +5,14 @@ import pandas as pd
 
 from circlet.collections.ding import ode
 from circlet.storage import parquet
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, Frames, column
+from circlet.storage.schema import FREQUENCY, RUN_SEEDS, STEP, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals")
 TABLES = ("survival",)
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     FREQUENCY,
     STEP,
     column("survived", "bool", "rule A, at the end"),

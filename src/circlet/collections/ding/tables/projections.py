@@ -13,15 +13,14 @@ import pandas as pd
 
 from circlet.analysis import log_frames, spectrum
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, STEP, column
+from circlet.storage.schema import RUN_SEEDS, STEP, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "embeddings")
 TABLES = ("survival",)
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     STEP,
     column("view", "string", "fourier or pca"),
     column("index", "int16", "the frequency, or the first of two principal components"),

@@ -6,15 +6,14 @@ import pyarrow as pa
 
 from circlet.analysis import log_frames, spectrum
 from circlet.collections.ding import survivors
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, Frames, column
+from circlet.storage.schema import FREQUENCY, RUN_SEEDS, Frames, column
 from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 LOGS = ("runs", "signals", "embeddings")
 TABLES = ()
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     FREQUENCY,
     column("initial_signal", "float64", "signal at step 0"),
     column("initial_gradient", "float64", "change of the signal in step 4 / initial signal"),

@@ -6,15 +6,14 @@ basis.
 
 from circlet.analysis import log_frames
 from circlet.storage import parquet
-from circlet.storage.schema import FREQUENCY, RUN, SEEDS, STEP, Frames, column
+from circlet.storage.schema import FREQUENCY, RUN_SEEDS, STEP, Frames, column
 from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals", "gradients")
 TABLES = ("survival",)
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     STEP,
     FREQUENCY,
     column("signal", "float64", "norm of F_k, if logged"),

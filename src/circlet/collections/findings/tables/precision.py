@@ -1,14 +1,13 @@
 """Table ``precision``: circles that each run loses or gains in lower precision."""
 
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, Rows, column
+from circlet.storage.schema import RUN_SEEDS, Rows, column
 from circlet.study.plan import Study
 
 ROLES = ("precision",)
 TABLES = ("survival", "losses", "runs")
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("arithmetic", "string", "dtype, residual and products, as float32 exact, tf32 products"),
     column("n_circles", "int32", "rule A"),
     column("lost", "int32", "circles of the float64 run of the same seed that died"),

@@ -4,13 +4,13 @@ It is the gradient of the loss on the whole train set, not of a batch.
 """
 
 from circlet.analysis import log_frames
-from circlet.storage.schema import GRADIENT_NORM, RUN, SEEDS, STEP, Frames
+from circlet.storage.schema import GRADIENT_NORM, RUN_SEEDS, STEP, Frames
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
 LOGS = ("runs", "gradient_norms")
 TABLES = ()
-COLUMNS = [RUN, *SEEDS, STEP, *GRADIENT_NORM]
+COLUMNS = [*RUN_SEEDS, STEP, *GRADIENT_NORM]
 
 
 def table(study: Study) -> Frames:

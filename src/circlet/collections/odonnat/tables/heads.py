@@ -25,7 +25,7 @@ from circlet.analysis import log_frames
 from circlet.collections.odonnat import clusters, success
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, Frames, column
+from circlet.storage.schema import RUN_SEEDS, Frames, column
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -33,8 +33,7 @@ SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")
 TABLES = ()
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("success", "bool", "last test accuracy above 0.98"),
     column("stuck", "bool", "last test accuracy below 0.6, as by chance for p = 2"),
     column("test_accuracy", "float64", "at the last step", "0..1"),

@@ -9,7 +9,7 @@ import torch
 
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, Rows, column
+from circlet.storage.schema import RUN_SEEDS, Rows, column
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
@@ -17,8 +17,7 @@ ROLES = ("curriculum", "curriculum_scratch")
 LOGS = ("runs", "parameters")
 TABLES = ()
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("t", "float64", "0: end from scratch, 1: end of the curriculum"),
     column("train_loss", "float64", "mean cross-entropy on the train set", "nat"),
     column("train_accuracy", "float64", "share of the train set that is right", "0..1"),

@@ -16,15 +16,14 @@ import pandas as pd
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import layer_projections
 from circlet.storage import parquet
-from circlet.storage.schema import ARRAY, RUN, SEEDS, STEP, column
+from circlet.storage.schema import ARRAY, RUN_SEEDS, STEP, column
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
 LOGS = ("parameters",)
 TABLES = ("heads", "spikes")
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     STEP,
     column("role", "string", "what it stands for"),
     column("moment", "string", "which of its steps it is"),

@@ -1,14 +1,13 @@
 """Table ``transfers``: runs that start from another run's final weights, and their parent runs."""
 
 from circlet.storage import parquet
-from circlet.storage.schema import RUN, SEEDS, Rows, column
+from circlet.storage.schema import RUN_SEEDS, Rows, column
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("transfer", "curriculum")
 TABLES = ("heads",)
 COLUMNS = [
-    RUN,
-    *SEEDS,
+    *RUN_SEEDS,
     column("parent", "string", "run_id of the run from whose end it started"),
     column("parent_success", "bool", "whether its last test accuracy is above 0.98"),
     column("test_accuracy", "float64", "last test accuracy of the run itself", "0..1"),
