@@ -21,8 +21,7 @@ def draw(study: Study) -> Figure:
     """One panel with all representations of all groups."""
     rows = parquet.read_table(study, "groups.survival").dropna(subset=["cosets", "survived"])
     rows = rows[(rows["part"] == "left") & (rows["representation"] != "1a")]
-    if rows.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(rows))
     colours = group_panels.colours(rows["dimension"])
     figure = Figure(figsize=(6.4, 3.4))
     axes = figure.subplots()

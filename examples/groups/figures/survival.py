@@ -20,8 +20,7 @@ def draw(study: Study) -> Figure:
     """A panel per group, a dot with its interval per representation."""
     rows = parquet.read_table(study, "groups.survival")
     rows = rows[(rows["part"] == "left") & (rows["n_runs"] > 0)]
-    if rows.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(rows))
     titles, colours = group_panels.titles(rows), group_panels.colours(rows["dimension"])
     figure, axes = group_panels.grid(len(titles), 2.4)
     for panel, (key, title) in zip(axes, titles.items(), strict=True):

@@ -23,8 +23,7 @@ def draw(study: Study) -> Figure:
     signals = parquet.read_table(study, "groups.signals")
     fit_steps = parquet.read_table(study, "groups.outcomes").set_index("run_id")["fit_step"]
     signals = signals[signals["part"] == "left"]
-    if signals.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(signals))
     signals["point"] = signals["run_id"].str.split("/").str[1]
     signals["dimension"] = signals["representation"].str.extract(r"(\d+)", expand=False).astype(int)
     titles, colours = group_panels.titles(signals), group_panels.colours(signals["dimension"])

@@ -27,7 +27,7 @@ from circlet.analysis.verdicts import (
 from circlet.study import claims_file
 from circlet.study.plan import Study
 from circlet.study.plots import listed
-from circlet.study.swept import swept, text, value, words
+from circlet.study.swept import setting, swept
 from circlet.systems.spec import SHARE
 
 MOST = 3  # most headline claims of a paper
@@ -243,11 +243,8 @@ def _words(study: Study, row: pd.Series, run_id: str) -> str:
     experiment, name, seed = run_id.split("/")
     points = study.experiment(experiment)
     point = next(point for point in points if point.name == name)
-    values = [
-        f"{words(parameter.name)} {text(value(point, parameter.name))}"
-        for parameter in swept(points)
-    ]
-    return f"{', '.join([*values, f'seed {int(seed[1:])}'])} ({row['outcome']})"
+    values = [*setting(point, swept(points)), f"seed {int(seed[1:])}"]
+    return f"{', '.join(values)} ({row['outcome']})"
 
 
 def _capital(sentence: str) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from circlet.errors import ConfigError
 from circlet.lazy_import import load
-from circlet.plotting import style
+from circlet.plotting import panels, style
 from circlet.storage import files
 from circlet.study.registry import path_of
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def make(target: "Target") -> None:
     """Write a figure as SVG and PNG; the same tables give the same bytes."""
     with mpl.rc_context(style.RC):
-        figure = load(target.module).draw(target.study)
+        try:
+            figure = load(target.module).draw(target.study)
+        except panels.NothingToDraw as reason:
+            figure = panels.nothing(str(reason))
         if not isinstance(figure, Figure):
             raise ConfigError(f"{path_of(target.module)}: draw(study) must return a Figure")
         for path in target.outputs:

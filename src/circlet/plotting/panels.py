@@ -68,6 +68,16 @@ def nothing(text: str) -> Figure:
     return figure
 
 
+class NothingToDraw(Exception):
+    """A figure has no data; its text is drawn instead."""
+
+
+def require(data: Any, text: str = "no finished run to draw") -> None:
+    """Raise NothingToDraw with a text if data are empty, zero or false."""
+    if not data:
+        raise NothingToDraw(text)
+
+
 def plays(axes: Axes, run_id: str, step: int | None = None) -> None:
     """Link a panel of the SVG to its run in the explorer; reports list these links, too."""
     at = {} if step is None else {"step": step}
@@ -80,6 +90,19 @@ def row(n: int, width: float, height: float, **options: Any) -> tuple[Figure, li
     """Return a figure of a size in inches, and its n panels side by side."""
     figure = Figure(figsize=(width, height))
     return figure, list(figure.subplots(1, n, squeeze=False, **options)[0])
+
+
+def tiles(
+    n: int, columns: int, width: float, height: float, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with n panels, each of a size in inches, at most ``columns`` side by side."""
+    columns = min(columns, n)
+    rows = -(-n // columns)
+    figure = Figure(figsize=(columns * width, rows * height))
+    axes = figure.subplots(rows, columns, squeeze=False, **options).ravel()
+    for empty in axes[n:]:
+        empty.axis("off")
+    return figure, list(axes[:n])
 
 
 def vectors(embeddings: pd.DataFrame, run_id: str) -> np.ndarray:
@@ -110,8 +133,7 @@ def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     A row has ``columns`` panels; ``width`` is the side of one, in inches.
     """
     sections = [(title, runs) for title, runs in sections if runs]
-    if not sections:
-        return nothing("no finished run to draw"), []
+    require(sections)
     rows = [-(-len(runs) // columns) for _, runs in sections]
     figure = Figure(figsize=(columns * width, (sum(rows) + 0.35 * len(rows)) * width))
     parts = figure.subfigures(len(sections), 1, height_ratios=rows, squeeze=False)[:, 0]

@@ -4,6 +4,8 @@ import colorsys
 
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
+TITLE, LEGEND = 8, 7  # sizes of type, in points
+
 RC = {
     "figure.constrained_layout.use": True,
     "figure.dpi": 150,
@@ -11,7 +13,9 @@ RC = {
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 9,
+    "axes.titlesize": TITLE,
+    "legend.fontsize": LEGEND,
+    "legend.title_fontsize": LEGEND,
     "legend.frameon": False,
     "svg.fonttype": "none",  # text stays text: small files, searchable
     "svg.hashsalt": "circlet",  # the same figure gives the same bytes

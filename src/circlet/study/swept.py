@@ -68,6 +68,11 @@ def value(point: Point, name: str) -> Any:
     return tuple(point_value) if isinstance(point_value, list) else point_value
 
 
+def setting(point: Point, parameters: Iterable[Swept]) -> list[str]:
+    """Return a point's values of swept parameters in words, such as ``weight decay 0.3``."""
+    return [f"{words(q.name)} {text(value(point, q.name))}" for q in parameters]
+
+
 def swept(points: Iterable[Point]) -> list[Swept]:
     """Return the parameters that differ between points of an experiment, without fixed seeds."""
     points = list(points)

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from circlet.plotting import style
+from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study import plots
 from circlet.study.plan import Study
@@ -26,9 +26,8 @@ from circlet.systems.spec import Outcome
 
 # Colours of numbers, from dark to light, without yellow, which is hard to see on white.
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
-WIDTH = 28  # characters of a line beside a y axis
+WIDTH = 1.75  # of a label beside a y axis, in inches
 MOST_LABELS = 12  # most values in a legend; more get a colour bar
-TITLE, LEGEND = 8, 7  # sizes of type, in points
 NOT_REACHED = "not reached by the last step"
 
 
@@ -66,6 +65,12 @@ class Sweep:
             table[parameter.name] = table["point"].map(parameter.places(self.points))
         return table
 
+    def drawn(self, name: str) -> pd.DataFrame:
+        """Return the rows of a table of runs or estimates; raises NothingToDraw if no run is."""
+        rows = self.rows(name)
+        panels.require(rows["n_runs"].any() if "n_runs" in rows else len(rows))
+        return rows
+
     def panels(self, rows: pd.DataFrame) -> Iterator[tuple[int, int, str, pd.DataFrame]]:
         """Yield row, column, title and table rows of each panel, a value of the facets."""
         first, second = [*self.facets, None, None][:2]
@@ -93,24 +98,23 @@ def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
 
 
 def wrapped(text: str, width: float) -> str:
-    """Wrap a title to a width in inches."""
-    return textwrap.fill(text, max(12, int(72 * width / (0.56 * TITLE))))
+    """Wrap a title or a label to a width in inches."""
+    return textwrap.fill(text, max(12, int(72 * width / (0.56 * style.TITLE))))
 
 
 def title(axes: Axes, text: str, width: float) -> None:
     """Set the title of a panel of a width in inches."""
     lines = [wrapped(line, width) for line in text.splitlines()]
-    axes.set_title("\n".join(lines), fontsize=TITLE)
+    axes.set_title("\n".join(lines))
 
 
 def explain(figure: Figure, marks: dict[str, Artist]) -> None:
     """Add a legend below the panels, with a text for each mark."""
     width, height = figure.get_size_inches()
-    inches = 0.009 * LEGEND * max(map(len, marks)) + 0.45  # of an entry
+    inches = 0.009 * style.LEGEND * max(map(len, marks)) + 0.45  # of an entry
     columns = max(1, min(len(marks), int(width / inches)))
     figure.set_figheight(height + 0.16 * -(-len(marks) // columns) + 0.1)
-    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncols=columns,
-                  fontsize=LEGEND)  # fmt: skip
+    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncols=columns)
 
 
 def center(outcomes: Iterable[Outcome]) -> str:
@@ -146,19 +150,59 @@ def dots(
     look = {"linewidths": 0, "rasterized": True} | look
     axes.scatter(x[reached], y[reached], **look)
     axes.scatter(x[~reached], y[~reached], marker="^", **look)
+    if outcome.bounds[1] == 1:
+        (axes.set_xlim if flat else axes.set_ylim)(-0.06, 1.06)
     return values
 
 
-def intervals(
-    axes: Axes, x: Any, line: pd.DataFrame, parameter: Swept, y: np.ndarray, colour: Any
+def estimates(
+    axes: Axes, rows: pd.DataFrame, parameter: Swept, y: np.ndarray, colour: Any, label: str = ""
 ) -> None:
-    """Draw the intervals of estimates, up to the highest dot (y) if they have no upper end."""
-    low, high = (line[end].to_numpy(float) for end in ("low", "high"))
+    """Draw estimates ``at`` values of a parameter, joined if it has numbers, and their intervals.
+
+    Intervals without an upper end are drawn up to the highest dot (y).
+    """
+    rows = rows[rows["estimate"].notna()].sort_values("at")
+    dashes, x = "none" if parameter.is_words else "-", rows["at"]
+    axes.plot(x, rows["estimate"], color=colour, ls=dashes, marker="o", ms=4, label=label)
+    low, high = (rows[end].to_numpy(float) for end in ("low", "high"))
     high = np.where(np.isnan(high) & ~np.isnan(low), max(y, default=1.0), high)
     if parameter.is_words:
         axes.vlines(x, low, high, color=colour, lw=1.5)
     else:
         axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def listed(rows: pd.DataFrame, shown: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """Draw a column for each outcome, and a row for each ``name``: estimates and their intervals.
+
+    An arrow marks an unknown end. ``rows`` have a ``colour``.
+    """
+    places = {name: -i for i, name in enumerate(dict.fromkeys(rows["name"]))}
+    width, height = 2.4 * len(shown) + 3, 0.26 * len(places) + 0.9
+    figure, grid = panels.row(len(shown), width, height, sharey=True)
+    for axes, outcome in zip(grid, shown, strict=True):
+        of_outcome = rows[rows["outcome"] == outcome]
+        y, colours = of_outcome["name"].map(places), of_outcome["colour"].to_numpy()
+        center, low, high = (
+            of_outcome[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
+        )
+        ends = np.array([0.0, *center, *low, *high])
+        beyond = 0.15 * np.ptp(ends[np.isfinite(ends)]) or 1.0
+        for end, other, to, mark in (
+            (low, high, np.nanmin(ends) - beyond, "<"),
+            (high, low, np.nanmax(ends) + beyond, ">"),
+        ):
+            is_open = np.isnan(end) & ~np.isnan(other)
+            at = np.full(is_open.sum(), to)
+            axes.scatter(at, y[is_open], c=colours[is_open], s=18, marker=mark)
+            end[is_open] = to
+        axes.hlines(y, low, high, colors=colours, lw=1.4)
+        axes.scatter(center, y, c=colours, s=18, zorder=2)
+        title(axes, of_outcome["label"].iloc[0] if len(of_outcome) else words(outcome), 2.3)
+    grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
+    grid[0].set_ylim(0.5 - len(places), 0.5)
+    return figure, grid
 
 
 def positions(parameter: Swept) -> np.ndarray:

@@ -10,18 +10,14 @@ from circlet.plotting import panels, style
 
 def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
     """Draw a line per frequency of one run over steps: survivors in colour, the others grey."""
-    survivors = sorted(rows.loc[rows["survived"], "frequency"].unique())
-    hues = style.classes(max(len(survivors), 1), lightness=0.42)
-    colours = dict(zip(survivors, hues, strict=False))
-    for k, line in sorted(rows.groupby("frequency"), key=lambda item: item[0] in colours):
-        line = line.sort_values("step")
-        alive = k in colours
-        axes.plot(
-            line["step"], line[column], color=colours.get(k, "0.75"),
-            linewidth=1.3 if alive else 0.6, label=f"k = {k}" if alive else None,
-        )  # fmt: skip
-    if survivors:
-        axes.legend(fontsize=7)
+    for _, line in rows[~rows["survived"]].groupby("frequency"):
+        axes.plot(line["step"], line[column], color="0.75", linewidth=0.6)
+    survivors = rows[rows["survived"]].groupby("frequency")
+    colours = style.classes(len(survivors), lightness=0.42)
+    for (k, line), colour in zip(survivors, colours, strict=True):
+        axes.plot(line["step"], line[column], color=colour, linewidth=1.3, label=f"k = {k}")
+    if len(survivors):
+        axes.legend()
 
 
 def plane(
@@ -48,11 +44,8 @@ def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:
         ("lasso", style.ORANGE, "--", "Lasso"),
         ("analytic", style.GREEN, ":", "Lasso, analytic"),
     ):
-        line = lines.sort_values("step")
-        axes.plot(
-            line["step"], line[column].clip(-top, top), color=colour, linestyle=dashes,
-            linewidth=1.2, label=label,
-        )  # fmt: skip
+        values = lines[column].clip(-top, top)
+        axes.plot(lines["step"], values, color=colour, ls=dashes, lw=1.2, label=label)
 
 
 def coefficient_map(figure: Figure, axes: Axes, coefficients: pd.DataFrame) -> None:

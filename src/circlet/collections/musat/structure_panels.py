@@ -56,7 +56,7 @@ def with_classifier(study: Study, structure: str) -> Figure:
     tables = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
     maps, sums = (table[table["run_id"] == run_id] for table in tables)
     classifier(right, maps, sums, 16)
-    right.set_title("predicted class and train pair sums", fontsize=8.5)
+    right.set_title("predicted class and train pair sums")
     return figure
 
 
@@ -70,7 +70,7 @@ def _embedding(axes: Axes, study: Study, role: str, structure: str) -> str | Non
     row = matching.iloc[0]
     vectors = panels.vectors(parquet.read_table(study, "embeddings"), row["run_id"])
     panels.embedding(axes, vectors, fontsize=9)
-    axes.set_title(_title(row), fontsize=8.5)
+    axes.set_title(_title(row))
     panels.plays(axes, row["run_id"])
     return row["run_id"]
 

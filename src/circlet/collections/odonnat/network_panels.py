@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from circlet.plotting import style
+from circlet.plotting.panels import CENTRED
 
 View = dict[str, np.ndarray]
 
@@ -36,7 +37,7 @@ def _colours(view: View) -> np.ndarray:
 
 def _named(axes: Axes, xy: np.ndarray, names: list[str], colours) -> None:
     for place, name, colour in zip(xy, names, colours, strict=True):
-        axes.text(*place, name, color=colour, fontsize=7, ha="center", va="center")
+        axes.text(*place, name, color=colour, fontsize=7, **CENTRED)
 
 
 def tokens(axes: Axes, view: View) -> None:
@@ -60,14 +61,11 @@ def _pairs(axes: Axes, view: View, name: str) -> None:
     """Token and position pairs: colour is the token, the number the position."""
     xy, k = _plane(axes, view, name), _prefix(view)
     p, length = xy.shape[:2]
-    for token, colour in zip(range(p), _colours(view), strict=False):
+    for token, colour in enumerate(_colours(view)[:p]):
         if p * length <= MOST_LABELS:
             for t in range(length):
-                axes.text(
-                    *xy[token, t], str(t + 1), color=colour, fontsize=6, ha="center",
-                    va="center", weight="bold" if t < k else "normal",
-                    alpha=1.0 if t < k else 0.55,
-                )  # fmt: skip
+                look: dict = {"weight": "bold"} if t < k else {"alpha": 0.55}
+                axes.text(*xy[token, t], str(t + 1), color=colour, fontsize=6, **look, **CENTRED)
         else:
             for part, marker in ((slice(0, k), "o"), (slice(k, None), "s")):
                 axes.scatter(*xy[token, part].T, s=9, color=colour, marker=marker, linewidths=0)
@@ -125,8 +123,7 @@ def decisions(axes: Axes, view: View, name: str = "xi") -> None:
 
 def normed_embeddings(axes: Axes, view: View) -> None:
     """The input of the MLP: norm(xi)."""
-    xy = _plane(axes, view, "s")
-    _probes(axes, view, xy)
+    _probes(axes, view, _plane(axes, view, "s"))
 
 
 def _rays(axes: Axes, view: View, name: str, marker: str) -> None:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from circlet.plotting import style
-from circlet.plotting.panels import nothing
+from circlet.plotting.panels import tiles
 from circlet.study.plan import Study
 from circlet.sweeps import panels
 from circlet.sweeps.panels import Sweep
@@ -20,17 +20,10 @@ PLACES = ()
 def draw(study: Study) -> Figure:
     """Draw a panel for each outcome."""
     sweep = Sweep(study)
-    runs, rows = sweep.rows("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
-    if runs.empty:
-        return nothing("no finished run to draw")
+    runs, rows = sweep.drawn("outcomes"), sweep.rows("outcome_summary").set_index("outcome")
     shown = sweep.shown
-    columns = min(3, len(shown))
-    lines = -(-len(shown) // columns)
-    figure = Figure(figsize=(2.9 * columns + 0.2, 1.75 * lines + 0.1))
-    all_axes = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axes in all_axes[len(shown) :]:
-        axes.set_axis_off()
-    for axes, outcome in zip(all_axes, shown, strict=False):
+    figure, grid = tiles(len(shown), 3, 2.95, 1.8)
+    for axes, outcome in zip(grid, shown, strict=True):
         row, of_outcome = rows.loc[outcome.name], runs[runs["outcome"] == outcome.name]
         y = (of_outcome["seed"].to_numpy() * 0.618034) % 1
         look = {"color": style.BLUE, "alpha": 0.4, "s": 12}
@@ -47,9 +40,7 @@ def draw(study: Study) -> Figure:
             text = f"{center} [{low}, {high}], n = {row['n_runs']}"
         panels.title(axes, f"{outcome.label}\n{text}", 2.7)
         axes.set(yticks=[], ylim=(-0.15, 1.7))
-        if outcome.bounds[1] == 1:
-            axes.set_xlim(-0.06, 1.06)
-        else:
+        if outcome.bounds[1] != 1:
             axes.locator_params(axis="x", nbins=4)  # more labels may overlap
         axes.spines["left"].set_visible(False)
     marks = panels.run_marks(style.BLUE, runs[runs["outcome"].isin(sweep.plot.show)])

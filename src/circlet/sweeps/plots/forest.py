@@ -3,7 +3,6 @@ the mean over runs with the same seed (for steps, the median), with its 95 % int
 marks an end that is not known. Intervals that exclude zero are dark.
 """
 
-import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
@@ -11,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from circlet.plotting import style
-from circlet.plotting.panels import nothing
+from circlet.plotting.panels import require
 from circlet.study.plan import Study
 from circlet.study.swept import words
 from circlet.sweeps import panels
@@ -27,55 +26,32 @@ def draw(study: Study) -> Figure:
     """Draw a column for each outcome, and a row for each comparison and setting of the others."""
     sweep = Sweep(study)
     rows = sweep.rows("comparisons")
-    if rows.empty or not rows["n_first"].any():
-        return nothing("no finished runs to compare")
+    require(rows["n_first"].any(), "no finished runs to compare")
     return forest(rows, [*sweep.plot.show])
 
 
 def forest(rows: pd.DataFrame, shown: list[str]) -> Figure:
-    """Draw differences of outcomes with their intervals: rows as in the table ``comparisons``."""
+    """Draw differences of outcomes with their intervals: rows as in the table ``comparisons``.
+
+    An arrow marks an unknown end.
+    """
+    rows = rows[rows["outcome"].isin(shown)]
     names = [
         ": ".join(filter(None, [f"{words(r.parameter)} {r.first} to {r.second}", words(r.at)]))
         for r in rows.itertuples()
     ]
-    rows = rows.assign(name=names)
-    places = {name: -i for i, name in enumerate(dict.fromkeys(names))}
-    figure = Figure(figsize=(2.4 * len(shown) + 3.0, 0.26 * len(places) + 0.9))
-    grid = figure.subplots(1, len(shown), squeeze=False, sharey=True)[0]
+    is_clear = (rows["low"] > 0) | (rows["high"] < 0)
+    colours = is_clear.map({True: style.BLUE, False: style.GREY})
+    figure, grid = panels.listed(rows.assign(name=names, colour=colours), shown)
     for axes, outcome in zip(grid, shown, strict=True):
-        of_outcome = rows[rows["outcome"] == outcome]
-        y = of_outcome["name"].map(places)
-        center, low, high = (
-            of_outcome[k].to_numpy(float, copy=True) for k in ("estimate", "low", "high")
-        )
-        dark = np.where((low > 0) | (high < 0), style.BLUE, style.GREY)
-        ends = np.array([0.0, *center, *low, *high])
-        beyond = 0.15 * np.ptp(ends[np.isfinite(ends)]) or 1.0
-        for end, other, to, mark in (
-            (low, high, np.nanmin(ends) - beyond, "<"),
-            (high, low, np.nanmax(ends) + beyond, ">"),
-        ):
-            is_open = np.isnan(end) & ~np.isnan(other)
-            axes.scatter(np.full(is_open.sum(), to), y[is_open], c=dark[is_open], s=18, marker=mark)
-            end[is_open] = to
-        axes.axvline(0, color="0.8", lw=0.8)
-        axes.hlines(y, low, high, colors=dark, lw=1.4)
-        axes.scatter(center, y, c=dark, s=18, zorder=2)
+        axes.axvline(0, color="0.8", lw=0.8, zorder=0)
         axes.xaxis.set_major_locator(MaxNLocator(3))
-        if np.isnan(low).all():
+        if rows.loc[rows["outcome"] == outcome, "low"].isna().all():
             axes.text(
                 0.5, 0.5, "not known", transform=axes.transAxes, ha="center", color=style.GREY
             )
             axes.set_xticks([0])
-        panels.title(axes, of_outcome["label"].iloc[0] if len(of_outcome) else words(outcome), 2.3)
         axes.set_xlabel("difference")
-    grid[0].set_yticks(list(places.values()), list(places), fontsize=7)
-    grid[0].set_ylim(0.5 - len(places), 0.5)
-    panels.explain(figure, _marks(rows[rows["outcome"].isin(shown)]))
-    return figure
-
-
-def _marks(rows: pd.DataFrame) -> dict[str, Artist]:
     look = {"marker": "o", "ms": 4, "lw": 1.4}
     marks: dict[str, Artist] = {
         "95 % interval excludes zero": Line2D([], [], color=style.BLUE, **look),
@@ -83,4 +59,5 @@ def _marks(rows: pd.DataFrame) -> dict[str, Artist]:
     }
     if (rows["low"].isna() != rows["high"].isna()).any():
         marks["end unknown"] = Line2D([], [], ls="none", marker=">", color=style.GREY, ms=4)
-    return marks
+    panels.explain(figure, marks)
+    return figure

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import words
 from circlet.sweeps import panels
@@ -36,15 +35,21 @@ _ENDS = {"low": "lower end", "high": "upper end"}
 _UNKNOWN = "0.85"  # colour of a cell without a value
 
 
-def _borders(cells: np.ndarray, threshold: float) -> list[list[tuple[float, float]]]:
-    """Return the lines between cells (y, x) above a threshold and cells below; NaN is neither."""
+def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
+    """Draw dashed lines between cells (y, x) above a threshold and below; return if there are any.
+
+    NaN is neither.
+    """
     side = np.where(np.isnan(cells), np.nan, np.where(cells >= threshold, 1.0, -1.0))
     across = np.argwhere(side[:, 1:] * side[:, :-1] < 0)
     along = np.argwhere(side[1:] * side[:-1] < 0)
-    return [
+    lines = [
         *([(j + 0.5, i - 0.5), (j + 0.5, i + 0.5)] for i, j in across),
         *([(j - 0.5, i + 0.5), (j + 0.5, i + 0.5)] for i, j in along),
     ]
+    axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
+    axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
+    return bool(lines)
 
 
 def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
@@ -84,18 +89,8 @@ def _ticks(axes: Axes, sweep: Sweep, first: bool) -> None:
 def _heading(outcome: Outcome, rows: pd.DataFrame, column: str) -> str:
     if column in _ENDS:
         return f"{outcome.label}, {_ENDS[column]} of 95 % interval"
-    few, many = rows["n_runs"].min(), rows["n_runs"].max()
-    return (
-        f"{outcome.label}, n = {many}" if few == many else f"{outcome.label}, n = {few} to {many}"
-    )
-
-
-def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
-    """Draw dashed lines where cells cross a threshold; return whether there are any."""
-    lines = _borders(cells, threshold)
-    axes.add_collection(LineCollection(lines, colors="white", lw=2.2))
-    axes.add_collection(LineCollection(lines, colors="black", lw=0.8, ls="--"))
-    return bool(lines)
+    counts = sorted({rows["n_runs"].min(), rows["n_runs"].max()})
+    return f"{outcome.label}, n = {' to '.join(map(str, counts))}"
 
 
 def _band(
@@ -125,7 +120,7 @@ def _band(
         axes.imshow(shown, norm=norm, cmap="viridis", origin="lower", aspect="auto")
         _ticks(axes, sweep, first=j == 0)
         lines = [heading] * (j == 0) + [panels.wrapped(title, width)]
-        axes.set_title("\n".join(filter(None, lines)), loc="left", fontsize=panels.TITLE)
+        axes.set_title("\n".join(filter(None, lines)), loc="left")
         if not dense:
             decimals = panels.decimals(outcome, rows["estimate"])
             _write(axes, panel_rows, norm, decimals, placed["n_runs"].nunique() > 1)
@@ -142,9 +137,7 @@ def _band(
 def draw(study: Study) -> Figure:
     """Draw one or three rows of maps per outcome, a column for each value of the first facet."""
     sweep = Sweep(study)
-    rows = sweep.rows("outcome_summary")
-    if not rows["n_runs"].any():
-        return nothing("no finished run to draw")
+    rows = sweep.drawn("outcome_summary")
     nx, ny = (len(p.values) if p else 1 for p in (sweep.at("x"), sweep.at("y")))
     columns, lines = ([len(facet.values) for facet in sweep.facets] + [1, 1])[:2]
     dense = nx * columns > _MOST_TEXTS

@@ -3,12 +3,9 @@ their mean or, for steps, their median. Crosses are settings without finished ru
 than half of the runs had reached the milestone by their last step.
 """
 
-import textwrap
-
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import words
 from circlet.sweeps import panels
@@ -24,9 +21,7 @@ POOLS = True
 def draw(study: Study) -> Figure:
     """Draw a row of panels for each outcome, and a column for each pair of parameters."""
     sweep = Sweep(study)
-    points, parameters = sweep.rows("outcome_summary"), list(sweep.swept.values())
-    if not points["n_runs"].any():
-        return nothing("no finished run to draw")
+    points, parameters = sweep.drawn("outcome_summary"), list(sweep.swept.values())
     pairs = [(a, b) for i, a in enumerate(parameters) for b in parameters[i + 1 :]]
     shown = sweep.shown
     figure = Figure(figsize=(2.7 * len(pairs) + 0.8, 2.4 * len(shown) + 0.2))
@@ -49,7 +44,7 @@ def draw(study: Study) -> Figure:
             if b.is_log:
                 axes.set_yscale("log")
             panels.ticks(axes.yaxis, b)
-        label = textwrap.fill(outcome.label, panels.WIDTH)
+        label = panels.wrapped(outcome.label, panels.WIDTH)
         bar = figure.colorbar(image, ax=row.tolist(), label=label, pad=0.01)
         if estimated.empty:
             bar.set_ticks([])

@@ -3,8 +3,6 @@ panel), which close where all runs agree. Dashed lines are metrics on the train 
 are steps after which an intervention acts.
 """
 
-import textwrap
-
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
@@ -14,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from circlet.plotting.panels import nothing
 from circlet.study.plan import Study
 from circlet.study.swept import words
 from circlet.sweeps import panels
@@ -67,9 +64,7 @@ def _begins(sweep: Sweep, rows: pd.DataFrame) -> set[int]:
 def draw(study: Study) -> Figure:
     """Draw a row of panels per quantity and second facet, and a column for each first facet."""
     sweep = Sweep(study)
-    rows, groups = sweep.rows("curve_summary"), _groups(sweep.plot.show)
-    if rows.empty:
-        return nothing("no finished run to draw")
+    rows, groups = sweep.drawn("curve_summary"), _groups(sweep.plot.show)
     of_facets = list(sweep.panels(rows))
     height = 1 + max(i for i, *_ in of_facets)
     columns = 1 + max(j for _, j, *_ in of_facets)
@@ -100,14 +95,14 @@ def draw(study: Study) -> Figure:
             elif columns > 1:
                 axes.sharey(grid[number * height, 0])
             axes.tick_params(labelleft=j == 0)
-            axes.set_ylabel(textwrap.fill(label + shown, panels.WIDTH) if j == 0 else "")
+            axes.set_ylabel(panels.wrapped(label + shown, panels.WIDTH) if j == 0 else "")
     for axes in grid[-1]:
         axes.set_xlabel("step")
     by = sweep.at("by")
     if by and len(by.values) <= panels.MOST_LABELS:
         handles = [Line2D([], [], color=colour) for colour in panels.colours(by)]
-        grid[0, -1].legend(handles, by.texts, title=words(by.name), fontsize=7,
-                           title_fontsize=7, bbox_to_anchor=(1, 1), loc="upper left")  # fmt: skip
+        grid[0, -1].legend(handles, by.texts, title=words(by.name), bbox_to_anchor=(1, 1),
+                           loc="upper left")  # fmt: skip
     elif by:
         bar = ScalarMappable(panels.norm(by), panels.COLOURS)
         figure.colorbar(bar, ax=grid.ravel().tolist(), label=words(by.name), pad=0.01)

@@ -24,8 +24,7 @@ def draw(study: Study) -> Figure:
     """Draw a panel per network, of its smallest modulus with most settings."""
     medians = parquet.read_table(study, "grokked_shares")
     fits = parquet.read_table(study, "decay_exponents").query("by == 'weight_decay'")
-    if not np.isfinite(medians["median"].astype(float)).any():
-        return panels.nothing("no run has grokked")
+    panels.require(np.isfinite(medians["median"].astype(float)).any(), "no run has grokked")
     systems = medians["system"].unique()
     figure, axes = panels.row(len(systems), 3.2 * len(systems), 3.6)
     for panel, system in zip(axes, systems, strict=True):
@@ -63,4 +62,4 @@ def _panel(axes: Axes, medians: pd.DataFrame, fits: pd.DataFrame) -> None:
     values = values[np.isfinite(values) & (values > 0)]
     if len(values):
         axes.set_ylim(values.min() / 2, values.max() * 3)
-    axes.legend(fontsize=7)
+    axes.legend()

@@ -22,8 +22,7 @@ def draw(study: Study) -> Figure:
     """Draw a panel per loss and kind of gradient, of the smallest modulus."""
     runs = parquet.read_table(study, "delay_runs", "clamped_norms")
     runs = runs.dropna(subset=["generalised_step", "logit_scale_grokked"])
-    if runs.empty:
-        return panels.nothing("no run has grokked")
+    panels.require(len(runs), "no run has grokked")
     runs = runs[runs["p"] == runs["p"].min()]
     kinds = list(runs.groupby(["loss", "residual"]))
     colours = dict(zip(sorted(runs["clamp_factor"].unique()), _COLOURS, strict=False))

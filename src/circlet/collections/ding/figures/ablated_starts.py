@@ -19,7 +19,7 @@ TABLES = ("losses", "circle_counts")
 def _line(axes: Axes, losses: pd.DataFrame, counts: pd.DataFrame, colour: str, label: str) -> None:
     if losses.empty:
         return
-    line = losses[losses["step"] > 0].sort_values("step")
+    line = losses[losses["step"] > 0]
     circles = counts.loc[losses["run_id"].iloc[0], "n_circles"]
     text = f"{label}: {circles} circle{'' if circles == 1 else 's'}"
     axes.plot(line["step"], line["test_loss"], color=colour, linewidth=1, label=text)
@@ -32,8 +32,9 @@ def draw(study: Study) -> Figure:
     columns = {"ablated_starts": "keep_strongest", "random_starts": "keep_random"}
     shown = {role: name for role, name in columns.items() if role in study.reproduce}
     experiments = {role: study.reproduce[role] for role in shown}
-    if not set(experiments.values()) <= set(losses["experiment"]):
-        return panels.nothing("no run from an ablated embedding")
+    panels.require(
+        set(experiments.values()) <= set(losses["experiment"]), "no run from an ablated embedding"
+    )
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3, sharey=True)
     for axes, (role, column) in zip(grid, shown.items(), strict=True):
         # One base run, and its ablated starts, which have the same seed.
@@ -47,7 +48,7 @@ def draw(study: Study) -> Figure:
             colour = {1: style.ORANGE, 2: style.GREEN}.get(n, style.GREY)
             _line(axes, line, counts, colour, f"{n} {which}")
         axes.set(xlabel="step", ylabel="test loss (nat)", xscale="log", yscale="log")
-        axes.set_title(f"seed {seed}", fontsize=8)
-        axes.legend(fontsize=7)
+        axes.set_title(f"seed {seed}")
+        axes.legend()
         axes.label_outer()
     return figure

@@ -20,7 +20,7 @@ def against(study: Study, swept: dict[str, tuple[str, str]], width: float) -> Fi
         parameter, label = swept[role]
         summary = parquet.read_table(study, "outcome_summary", role).query("outcome == 'n_circles'")
         panels.outcome(axes, summary, parameter, "n_circles", style.BLUE)
-        axes.set_title(f"{summary['n_runs'].min()} runs per value, 95 % intervals", fontsize=8)
+        axes.set_title(f"{summary['n_runs'].min()} runs per value, 95 % intervals")
         axes.set(xlabel=label, ylabel="number of circles", ylim=(0, None))
     return figure
 

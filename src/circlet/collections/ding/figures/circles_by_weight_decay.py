@@ -25,8 +25,8 @@ def draw(study: Study) -> Figure:
         f"below {_SMALL}": summary[summary["weight_decay"] < _SMALL],
         f"from {_SMALL} on": summary[summary["weight_decay"] >= _SMALL],
     }
-    figure = Figure(figsize=(9.2, 3.1))
-    for axes, (name, part) in zip(figure.subplots(1, 3), parts.items(), strict=True):
+    figure, grid = panels.row(3, 9.2, 3.1)
+    for axes, (name, part) in zip(grid, parts.items(), strict=True):
         if part.empty:
             panels.missing(axes, f"no weight decay {name}")
             continue
@@ -41,6 +41,6 @@ def draw(study: Study) -> Figure:
         axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
         n_runs = part.loc[part["outcome"] == "n_circles", "n_runs"]
         ends = " to ".join(map(str, sorted({n_runs.min(), n_runs.max()})))
-        axes.set_title(f"{name}, {ends} runs per value", fontsize=8)
-    figure.axes[0].legend(fontsize=7, title="counted if its signal is", title_fontsize=7)
+        axes.set_title(f"{name}, {ends} runs per value")
+    grid[0].legend(title="counted if its signal is")
     return figure

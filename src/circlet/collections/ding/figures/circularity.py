@@ -18,8 +18,7 @@ def draw(study: Study) -> Figure:
     summary = parquet.read_table(study, "outcome_summary", "dimensions")
     n_embeddings = summary.loc[summary["outcome"] == "max_circularity", "n_runs"].min()
     survival = parquet.read_table(study, "survival", "dimensions")
-    if survival.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(survival))
     figure, (left, right) = panels.row(2, 7.6, 3.1)
     for column, colour, label in (
         ("max_circularity", style.ORANGE, "largest of all frequencies"),
@@ -27,8 +26,8 @@ def draw(study: Study) -> Figure:
     ):
         panels.outcome(left, summary, "d", column, colour, label)
     left.set(xlabel="embedding dimension d", ylabel="circularity at step 0", ylim=(0, 1))
-    left.set_title(f"{n_embeddings} embeddings per d", fontsize=8)
-    left.legend(fontsize=7)
+    left.set_title(f"{n_embeddings} embeddings per d")
+    left.legend()
     largest = survival["d"].max()
     at_largest = survival[survival["d"] == largest]
     edges = np.linspace(at_largest["circularity"].min(), at_largest["circularity"].max(), 26)
@@ -37,6 +36,6 @@ def draw(study: Study) -> Figure:
         if len(values):
             right.hist(values, edges, density=True, color=colour, alpha=0.5, label=label)
     right.set(xlabel=f"circularity at step 0, d = {largest}", ylabel="density of frequencies")
-    right.set_title(f"{at_largest['run_id'].nunique()} runs", fontsize=8)
-    right.legend(fontsize=7)
+    right.set_title(f"{at_largest['run_id'].nunique()} runs")
+    right.legend()
     return figure

@@ -16,8 +16,7 @@ TABLES = ("trajectories",)
 def draw(study: Study) -> Figure:
     """Draw the gradient norms over all steps, and over steps 100 to 1000."""
     rows = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["gradient"])
-    if rows.empty:
-        return panels.nothing("no finished run with its gradients logged")
+    panels.require(len(rows), "no finished run with its gradients logged")
     rows = rows[rows["run_id"] == rows["run_id"].iloc[0]]
     figure, (left, right) = panels.row(2, 8, 3.1)
     circle_panels.by_survival(left, rows, "gradient")

@@ -17,8 +17,7 @@ def draw(study: Study) -> Figure:
     """A panel per step: every run a dot, the mean with its interval, and the line d = p."""
     means = parquet.read_table(study, "frozen_losses")
     runs = parquet.read_table(study, "losses", "frozen")
-    if means.empty:
-        return panels.nothing("no run with a frozen embedding reached step 500")
+    panels.require(len(means), "no run with a frozen embedding reached step 500")
     steps = sorted(means["step"].unique())
     figure, grid = panels.row(len(steps), 2.5 * len(steps) + 0.8, 2.9)
     for axes, step in zip(grid, steps, strict=True):
@@ -29,6 +28,6 @@ def draw(study: Study) -> Figure:
         axes.axvline(p, color=style.ORANGE, linestyle=":")
         above = int((dots["test_loss"] > 1).sum())
         title = f"step {step}, d = p at {p}\n{at_step['n_runs'].min()} runs per d, {above} above 1"
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title)
         axes.set(xlabel="embedding dimension d", ylabel="test loss (nat)", ylim=(0, 1))
     return figure

@@ -19,12 +19,11 @@ def draw(study: Study) -> Figure:
         parquet.read_table(study, name, "trajectory").query("method == 'lasso'") for name in TABLES
     )
     runs = list(coefficients["run_id"].unique())[:4]
-    if not runs:
-        return panels.nothing("no run with enough steps to fit")
+    panels.require(runs, "no run with enough steps to fit")
     figure, grid = panels.row(len(runs), 3.4 * len(runs), 3.1)
     for axes, run_id in zip(grid, runs, strict=True):
         circle_panels.coefficient_map(figure, axes, coefficients[coefficients["run_id"] == run_id])
         fit = fits.set_index("run_id").loc[run_id]
         title = f"seed {fit['seed']}: {fit['nonzero']:.0%} not zero\n$R^2$ = {fit['r2']:.2f}"
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title)
     return figure

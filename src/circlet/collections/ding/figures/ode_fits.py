@@ -22,16 +22,15 @@ def draw(study: Study) -> Figure:
     axes = figure.subplots(2, 2)
     role = "ode_dimensions" if "ode_dimensions" in study.reproduce else "trajectory"
     fits = parquet.read_table(study, "ode_summary", role).sort_values("d")
-    if not fits["n_runs"].sum():
-        return panels.nothing("no run with enough steps to fit")
+    panels.require(fits["n_runs"].sum(), "no run with enough steps to fit")
     for method, label, colour in (
         ("least_squares", "least squares", style.BLUE),
         ("lasso", "Lasso", style.ORANGE),
     ):
         panels.band(axes[0, 0], fits[fits["method"] == method], "d", "r2", colour, label)
     axes[0, 0].set(xlabel="embedding dimension d", ylabel="$R^2$ of one-step changes")
-    axes[0, 0].set_title(f"{fits['n_runs'].min()} runs per d, bands: 95 % intervals", fontsize=8)
-    axes[0, 0].legend(fontsize=7)
+    axes[0, 0].set_title(f"{fits['n_runs'].min()} runs per d, bands: 95 % intervals")
+    axes[0, 0].legend()
     if "trajectory" not in study.reproduce:
         for empty in (axes[0, 1], axes[1, 0], axes[1, 1]):
             panels.missing(empty, "the study has no trajectory")
@@ -48,14 +47,14 @@ def draw(study: Study) -> Figure:
             continue
         k = circles.loc[circles[circles["step"] == 0]["signal"].idxmax(), "frequency"]
         circle_panels.ode_lines(panel, circles[circles["frequency"] == k])
-        panel.set_title(f"k = {k}, {kind}", fontsize=8)
+        panel.set_title(f"k = {k}, {kind}")
         panel.set(xlabel="step", ylabel="signal")
-        panel.legend(fontsize=7)
+        panel.legend()
     shown = coefficients[(coefficients["run_id"] == run_id) & (coefficients["method"] == "lasso")]
     if shown.empty:
         panels.missing(axes[1, 1], "too few steps to fit")
     else:
         circle_panels.coefficient_map(figure, axes[1, 1], shown)
         share = np.mean(shown.loc[shown["source"] > 0, "coefficient"] != 0)
-        axes[1, 1].set_title(f"coefficients of the Lasso, {share:.0%} not zero", fontsize=8)
+        axes[1, 1].set_title(f"coefficients of the Lasso, {share:.0%} not zero")
     return figure

@@ -19,8 +19,7 @@ _PER_ROW = 5
 def draw(study: Study) -> Figure:
     """Top: pairs of principal components; bottom: the frequencies with the largest signals."""
     views = parquet.read_table(study, "projections", "trajectory")
-    if views.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(views))
     views = views[(views["step"] == views["step"].max()) & (views["rank"] < _PER_ROW)]
     figure = Figure(figsize=(1.75 * _PER_ROW, 4.1))
     grid = figure.subplots(2, _PER_ROW, squeeze=False)
@@ -37,6 +36,6 @@ def draw(study: Study) -> Figure:
             step = circle_panels.plane(axes, plane, step=step)
             index = plane["index"].iloc[0]
             name = f"components {index + 1}, {index + 2}" if view == "pca" else f"k = {index}"
-            axes.set_title(f"{name}, $\\Delta$ = {step}", fontsize=8)
+            axes.set_title(f"{name}, $\\Delta$ = {step}")
             panels.plays(axes, plane["run_id"].iloc[0], plane["step"].iloc[0])
     return figure

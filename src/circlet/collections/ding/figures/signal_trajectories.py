@@ -20,15 +20,14 @@ def draw(study: Study) -> Figure:
     """Left: every frequency's signal; right: projections at the start, half way and at the end."""
     signals = parquet.read_table(study, "trajectories", "trajectory").dropna(subset=["signal"])
     views = parquet.read_table(study, "projections", "trajectory").query("view == 'fourier'")
-    if signals.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(signals))
     run_id = signals["run_id"].iloc[0]
     figure = Figure(figsize=(8.6, 3.6))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.15])
     axes = left.subplots()
     circle_panels.by_survival(axes, signals[signals["run_id"] == run_id], "signal")
     axes.set(xlabel="step", ylabel="signal $\\Vert F_k \\Vert$", yscale="log")
-    axes.set_title(f"all frequencies of one run ({run_id.rsplit('/', 1)[1]})", fontsize=8)
+    axes.set_title(f"all frequencies of one run ({run_id.rsplit('/', 1)[1]})")
     panels.plays(axes, run_id)
 
     steps = np.sort(views["step"].unique())

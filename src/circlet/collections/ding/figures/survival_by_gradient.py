@@ -21,8 +21,7 @@ def draw(study: Study) -> Figure:
     survival = parquet.read_table(study, "survival", "initial_gradients")
     survival = survival.dropna(subset=["initial_gradient"])
     rates = parquet.read_table(study, "gradient_rates")
-    if survival.empty or rates.empty:
-        return panels.nothing("no finished run with signals at steps 0 to 4")
+    panels.require(len(survival) and len(rates), "no finished run with signals at steps 0 to 4")
     rule = rates["rule"].iloc[0]
     alive = survival["survived_absolute" if rule == "B" else "survived"].to_numpy(bool)
     gradient = survival["initial_gradient"].to_numpy()
@@ -30,21 +29,21 @@ def draw(study: Study) -> Figure:
     edges = np.linspace(gradient.min(), gradient.max(), 31)
     left.hist([gradient[~alive], gradient[alive]], edges, stacked=True,
               color=[style.BLUE, style.ORANGE], label=["dead", "survived"])  # fmt: skip
-    left.legend(fontsize=7)
+    left.legend()
     for axes in (left, middle):
         axes.locator_params(axis="x", nbins=5)
     left.set(xlabel="relative gradient at step 4", ylabel="frequencies of all runs")
     n_runs, n_embeddings = survival["run_id"].nunique(), survival["embedding_seed"].nunique()
-    left.set_title(f"{n_runs} runs, {n_embeddings} embeddings, rule {rule}", fontsize=8)
+    left.set_title(f"{n_runs} runs, {n_embeddings} embeddings, rule {rule}")
 
     for shade, (step, line) in zip((0.3, 0.5, 0.75, 1), rates.groupby("step"), strict=False):
         line = line[line["rate_n"] >= 10]
         center = (line["bin_low"] + line["bin_high"]) / 2
         middle.plot(center, line["rate"], color=style.BLUE, alpha=shade,
                     marker="o", markersize=2.5, label=f"step {step}")  # fmt: skip
-    middle.legend(fontsize=7)
+    middle.legend()
     middle.set(xlabel="relative gradient", ylabel="survival rate", ylim=(-0.04, 1.04))
-    middle.set_title("bins with at least 10 frequencies", fontsize=8)
+    middle.set_title("bins with at least 10 frequencies")
 
     for kind, colour, name in ((~alive, style.BLUE, "dead"), (alive, style.ORANGE, "survived")):
         right.scatter(survival["initial_signal"][kind], gradient[kind], s=5, color=colour,
@@ -58,5 +57,5 @@ def draw(study: Study) -> Figure:
         held_out = f"AUC on held-out embeddings {score['auc']:.2f}"
         if np.isnan(score["auc"]):
             held_out = "one embedding, none to hold out"
-        right.set_title(f"{shares}\n{held_out}", fontsize=8)
+        right.set_title(f"{shares}\n{held_out}")
     return figure

@@ -32,7 +32,7 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
             r = claims.loc["signal_correlation"]
             title += f"\nr of the dots = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
     axes.set(xlabel="initial signal", ylabel="survival rate", ylim=(-0.04, 1.04))
-    axes.set_title(title, fontsize=8)
+    axes.set_title(title)
 
 
 def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
@@ -48,9 +48,9 @@ def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
         )  # fmt: skip
     axes.axvline(0, color=style.GREY, linewidth=0.8, linestyle=":")
     if not is_many:
-        axes.legend(fontsize=7, loc="upper left")
+        axes.legend(loc="upper left")
     k = ", ".join(map(str, sorted(rates["frequency"].unique())))
-    axes.set_title(f"signal of k = {k} scaled\n{n} run{'s'[: n > 1]} per dot", fontsize=8)
+    axes.set_title(f"signal of k = {k} scaled\n{n} run{'s'[: n > 1]} per dot")
     axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
 
 
@@ -65,9 +65,8 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
         spread = np.abs(ends - rates[name].to_numpy())
         axes.errorbar(x, rates[name], yerr=spread, color=colour, marker="o", markersize=3,
                       linewidth=1, elinewidth=0.6, label=label)  # fmt: skip
-    axes.legend(fontsize=7, framealpha=0.7)
-    axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio",
-                   fontsize=8)  # fmt: skip
+    axes.legend(framealpha=0.7)
+    axes.set_title(f"two constructed frequencies\n{rates['n_runs'].min()} runs per ratio")
     axes.set(xlabel="ratio r of the signals", ylabel="survival rate", ylim=(-0.04, 1.04))
 
 

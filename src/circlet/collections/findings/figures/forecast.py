@@ -23,15 +23,14 @@ def draw(study: Study) -> Figure:
     roles = [role for role in _TITLES if role in study.reproduce]
     curves = {role: parquet.read_table(study, "forecast", role) for role in roles}
     shown = [role for role, curve in curves.items() if len(curve)]
-    if not shown:
-        return panels.nothing("fewer than three embeddings of which some circles survive")
+    panels.require(shown, "fewer than three embeddings of which some circles survive")
     figure, grid = panels.row(len(shown), 4.3 * len(shown), 3.3)
     for axes, role in zip(grid, shown, strict=True):
         rows = curves[role]
         decays = sorted(rows["weight_decay"].unique())
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):
-            line = rows[rows["weight_decay"] == decay].sort_values("step")
+            line = rows[rows["weight_decay"] == decay]
             panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
                         colour, label=f"weight decay {decay:g}")  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
@@ -42,6 +41,6 @@ def draw(study: Study) -> Figure:
                  ylabel="AUC of predicted survival, on new runs")  # fmt: skip
         axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
         axes.minorticks_off()
-        axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs", fontsize=8)
-        axes.legend(fontsize=7, loc="center right")
+        axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs")
+        axes.legend(loc="center right")
     return figure

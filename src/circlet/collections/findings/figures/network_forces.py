@@ -27,8 +27,7 @@ def draw(study: Study) -> Figure:
     summary = parquet.read_table(study, "force_summary")
     shown = summary[summary["pairs"] == "train"].assign(step=summary["step"].clip(lower=0.5))
     points = evenly([rows for _, rows in shown.groupby(["d", "weight_decay"])], panels.MOST_VALUES)
-    if not points:
-        return panels.nothing("no finished run to draw")
+    panels.require(points)
     figure = Figure(figsize=(9, 0.6 + 1.5 * len(points)))
     grid = figure.subplots(len(points), 3, squeeze=False, sharex=True, sharey=True)
     for line, rows in zip(grid, points, strict=True):
@@ -46,7 +45,7 @@ def draw(study: Study) -> Figure:
         d, weight_decay = rows["d"].iloc[0], rows["weight_decay"].iloc[0]
         line[0].set_ylabel(f"d = {d}, weight decay {weight_decay:g}\ncosine", fontsize=8)
         if line[0].get_legend_handles_labels()[0]:
-            line[0].legend(fontsize=6, loc="upper left", title="runs", title_fontsize=6)
+            line[0].legend(fontsize=6, loc="upper left", title="runs")
     for axes, force in zip(grid[0], forces.FORCES, strict=True):
         axes.set_title(force)
     for axes in grid[-1]:

@@ -36,34 +36,30 @@ def draw(study: Study) -> Figure:
     """Left: train loss of every run; right: circles of every seed in each arithmetic."""
     runs = parquet.read_table(study, "precision")
     losses = parquet.read_table(study, "losses", "precision")
-    if runs.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(runs))
     shown = [name for name in _STYLES if (runs["arithmetic"] == name).any()]
-    split = len(shown) > _MOST
-    rows = (
-        [[n for n in shown if word in n] for word in ("exact", "cancelling")] if split else [shown]
-    )
+    rows = [shown]
+    if len(shown) > _MOST:
+        rows = [[n for n in shown if word in n] for word in ("exact", "cancelling")]
     figure = Figure(figsize=(9, 3.5 * len(rows)))
     axes = figure.subplots(len(rows), 2, squeeze=False, width_ratios=[1.25, 1])
     named = losses.merge(runs[["run_id", "arithmetic"]], on="run_id")
     for (left, right), names in zip(axes, rows, strict=True):
         _draw_losses(left, named, names)
         _draw_circles(right, runs, names)
-    axes[0, 0].set_title(
-        f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic", fontsize=8
-    )
-    axes[0, 1].set_title("outlined: circles of the float64 run that died", fontsize=8)
+    axes[0, 0].set_title(f"{runs['seed'].nunique()} seeds, the same starts in each arithmetic")
+    axes[0, 1].set_title("outlined: circles of the float64 run that died")
     return figure
 
 
 def _draw_losses(axes: Axes, losses: pd.DataFrame, names: list[str]) -> None:
     for name in names:
         for i, (_, line) in enumerate(losses[losses["arithmetic"] == name].groupby("run_id")):
-            line = line[line["step"] > 0].sort_values("step")
+            line = line[line["step"] > 0]
             axes.plot(line["step"], line["train_loss"].clip(lower=1e-9), **_STYLES[name], alpha=0.6,
                       label=name if i == 0 else None)  # fmt: skip
     axes.set(xlabel="step", ylabel="train loss (nat)", xscale="log", yscale="log")
-    axes.legend(fontsize=7, loc="lower left")
+    axes.legend(loc="lower left")
 
 
 def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:

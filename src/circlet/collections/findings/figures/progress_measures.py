@@ -9,8 +9,6 @@ et al. 2023); constant attention fixes the symmetricity at 1. The phase alignmen
 phase of each neuron is the sum of the phases of its two inputs.
 """
 
-import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from circlet.analysis import log_frames
@@ -18,7 +16,6 @@ from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study import swept
 from circlet.study.plan import Study
-from circlet.study.points import Point
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
 TABLES = ("progress_measures",)
@@ -41,45 +38,29 @@ _PANELS = {
 _MOST_SETTINGS = 8
 
 
-def _setting(point: Point, study: Study) -> str:
-    varied = swept.swept(study.experiment(point.experiment))
-    return "".join(
-        f"{swept.words(parameter.name)} {swept.text(swept.value(point, parameter.name))}\n"
-        for parameter in varied
-    )
-
-
-def _lines(axes: Axes, rows: pd.DataFrame, measures: dict[str, str]) -> None:
-    for (name, label), colour in zip(measures.items(), style.labels(4), strict=False):
-        wide = rows.pivot(index="step", columns="run_id", values=name)
-        axes.plot(wide.index, wide, color=colour, lw=0.4, alpha=0.4)
-        axes.plot(wide.index, wide.mean(axis=1), color=colour, lw=1.6, label=label)
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set_xlim(0, rows["step"].max())
-
-
 def draw(study: Study) -> Figure:
     """A row of panels for each setting, at most eight."""
     rows = parquet.read_table(study, "progress_measures")
-    if rows.empty:
-        return panels.nothing("no finished run with logged parameters")
-    settings = [
-        (f"{point.experiment}\n{_setting(point, study)}{group['run_id'].nunique()} runs", group)
-        for point, _, group in log_frames.by_point(rows, study)
-        if len(group)
-    ][:_MOST_SETTINGS]
+    panels.require(len(rows), "no finished run with logged parameters")
+    settings = [part for part in log_frames.by_point(rows, study) if len(part[2])][:_MOST_SETTINGS]
     figure = Figure(figsize=(11, 2.7 * len(settings)))
     grid = figure.subplots(len(settings), len(_PANELS), squeeze=False)
-    for line, (text, group) in zip(grid, settings, strict=True):
+    for line, (point, _, group) in zip(grid, settings, strict=True):
         for axes, (title, measures) in zip(line, _PANELS.items(), strict=True):
-            _lines(axes, group, measures)
-            axes.set(xlabel="step", title=title)
+            for (name, label), colour in zip(measures.items(), style.labels(4), strict=False):
+                wide = group.pivot(index="step", columns="run_id", values=name)
+                axes.plot(wide.index, wide, color=colour, lw=0.4, alpha=0.4)
+                axes.plot(wide.index, wide.mean(axis=1), color=colour, lw=1.6, label=label)
+            axes.set_xscale("symlog", linthresh=1)
+            axes.set(xlabel="step", xlim=(0, group["step"].max()), title=title)
             if title.startswith("loss"):
                 axes.set_yscale("log")
             else:
                 low = -1 if group[list(measures)].min().min() < 0 else 0
                 axes.set_ylim(low - 0.05, 1.05)
-        line[0].set_ylabel(text)
+        values = swept.setting(point, swept.swept(study.experiment(point.experiment)))
+        runs = f"{group['run_id'].nunique()} runs"
+        line[0].set_ylabel("\n".join([point.experiment, *values, runs]))
     for axes in grid[0]:
-        axes.legend(fontsize=7)
+        axes.legend()
     return figure

@@ -19,8 +19,7 @@ def draw(study: Study) -> Figure:
     """Draw a panel for each of the points with the most expected relations, a row per relation."""
     relations = parquet.read_table(study, "relations", "survey")
     relations = relations[relations["size"].isna()]
-    if relations.empty:
-        return panels.nothing("no finished run")
+    panels.require(len(relations), "no finished run")
     by_point = relations.groupby("point", sort=False)
     expected = by_point["expected"].sum()
     points = expected.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
@@ -36,5 +35,5 @@ def draw(study: Study) -> Figure:
         axes.set(xlabel="observed / expected in random sets", xlim=(-0.05, None))
         first = rows.iloc[0]
         setting = f"p = {first.p}, d = {first.d}, weight decay {first.weight_decay:g}"
-        axes.set_title(f"{setting}: {first.n_runs} runs", fontsize=8)
+        axes.set_title(f"{setting}: {first.n_runs} runs")
     return figure

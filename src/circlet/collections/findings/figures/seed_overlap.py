@@ -15,8 +15,7 @@ TABLES = ("seed_overlap",)
 def draw(study: Study) -> Figure:
     """Draw a row per combination of shared seeds."""
     rows = parquet.read_table(study, "seed_overlap", "crossed_seeds").sort_values("jaccard")
-    if rows.empty:
-        return panels.nothing("no two finished runs")
+    panels.require(len(rows), "no two finished runs")
     figure, (axes,) = panels.row(1, 4.6, 2.8)
     texts = [text.replace("data", "train set").replace("+", " + ") for text in rows["shared"]]
     for y, (row, text) in enumerate(zip(rows.itertuples(), texts, strict=True)):
@@ -26,5 +25,5 @@ def draw(study: Study) -> Figure:
     axes.set_yticks(range(len(rows)), texts, fontsize=8)
     axes.set(xlabel="Jaccard index of survivors", xlim=(0, None))
     n_runs, n_seeds = rows[["n_runs", "jaccard_n"]].iloc[0]
-    axes.set_title(f"pairs of {n_runs} runs, at least {n_seeds} seeds of each kind", fontsize=8)
+    axes.set_title(f"pairs of {n_runs} runs, at least {n_seeds} seeds of each kind")
     return figure

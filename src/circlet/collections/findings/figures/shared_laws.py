@@ -33,8 +33,7 @@ def draw(study: Study) -> Figure:
     laws = parquet.read_table(study, "shared_laws", "shared_law")
     rollouts = parquet.read_table(study, "shared_law_rollouts", "shared_law")
     path = parquet.read_table(study, "shared_law_paths", "shared_law")
-    if laws.empty:
-        return panels.nothing("too few runs with signals of every step, or p is not prime")
+    panels.require(len(laws), "too few runs with signals of every step, or p is not prime")
     figure, (left, middle, right) = panels.row(3, 11, 3.8)
     windows = laws[["first_step", "last_step"]].drop_duplicates().to_numpy().tolist()
     for name, (text, colour) in _LAWS.items():
@@ -57,8 +56,8 @@ def draw(study: Study) -> Figure:
         right.plot(rows["step"], rows["predicted"], color=colour, lw=0.9, ls="--")
     right.set(xlabel="step", ylabel="signal", ylim=(0, None))
     n_fitted, n_scored = laws["n_fitted"].max(), laws["r2_n"].max()
-    left.set_title(f"one step (fitted to {n_fitted} runs, scored on {n_scored})", fontsize=8)
-    middle.set_title("rolled out to the end", fontsize=8)
-    right.set_title("a run that was not fitted; blue survive", fontsize=8)
-    figure.legend(loc="outside lower center", ncols=6, fontsize=7.5)
+    left.set_title(f"one step (fitted to {n_fitted} runs, scored on {n_scored})")
+    middle.set_title("rolled out to the end")
+    right.set_title("a run that was not fitted; blue survive")
+    figure.legend(loc="outside lower center", ncols=6)
     return figure

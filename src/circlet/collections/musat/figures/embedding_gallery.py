@@ -25,7 +25,7 @@ def gallery(study: Study, role: str, parameter: str, label: str) -> Figure:
     figure, placed = panels.gallery(7, 1.5, sections)
     for run_id, axes in (item for part in placed for item in part):
         panels.embedding(axes, panels.vectors(embeddings, run_id), fontsize=6.5)
-        axes.set_title(structure_panels.label(by_run.loc[run_id]), fontsize=8, pad=3)
+        axes.set_title(structure_panels.label(by_run.loc[run_id]), pad=3)
         panels.plays(axes, run_id)
     return figure
 

@@ -41,7 +41,7 @@ def draw(study: Study) -> Figure:
             f"r = {row.correlation:.2f} [{row.correlation_low:.2f}, {row.correlation_high:.2f}]"
         )  # fmt: skip
         counts = f"{row.correlation_n} non-circles of {row.n_runs} runs"
-        axes.set_title(f"weight decay {row.weight_decay:g}\n{r}\n{counts}", fontsize=8)
+        axes.set_title(f"weight decay {row.weight_decay:g}\n{r}\n{counts}")
         axes.set(xlabel="imperfections", ylabel="validation accuracy (%)", ylim=(-4, 104))
     if legend := grid[0].get_legend():
         legend.set_title(None)

@@ -5,6 +5,7 @@ corrected for the number of initialisations).
 """
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from circlet.plotting import panels, style
@@ -27,19 +28,15 @@ _MOST = 4.0  # standard deviations, ends of the colours
 def draw(study: Study) -> Figure:
     """A row per initialisation, a column per cell of the table."""
     table = parquet.read_table(study, "initialisations")
-    if table.empty:
-        return panels.nothing("no initialisation has 100 runs at every weight decay")
+    panels.require(len(table), "no initialisation has 100 runs at every weight decay")
     table["row"] = table["initialisation"] + np.where(
         table["embedding_std"] == 1, "", table["embedding_std"].map(", embedding {:g}".format)
     )
     rows = list(table["row"].unique())
     by_cell = table[table["cell"] != "all"]
-    columns = list(dict.fromkeys(zip(by_cell["weight_decay"], by_cell["cell"], strict=True)))
-    z = np.full((len(rows), len(columns)), np.nan)
-    for entry in by_cell.itertuples():
-        z[rows.index(entry.row), columns.index((entry.weight_decay, entry.cell))] = entry.z
-    figure = Figure(figsize=(11, 1.6 + 0.42 * len(rows)))
-    axes = figure.subplots()
+    columns = pd.MultiIndex.from_frame(by_cell[["weight_decay", "cell"]]).unique()
+    z = by_cell.pivot(index="row", columns=columns.names, values="z").loc[rows, columns].to_numpy()
+    figure, (axes,) = panels.row(1, 11, 1.6 + 0.42 * len(rows))
     image = axes.imshow(z, cmap=style.DIVERGING, vmin=-_MOST, vmax=_MOST, aspect="auto")
     for (i, j), value in np.ndenumerate(z):
         if np.isfinite(value):

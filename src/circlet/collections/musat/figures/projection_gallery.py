@@ -36,6 +36,6 @@ def draw(study: Study) -> Figure:
             if (i, j) == projections[0]:
                 name = run.rsplit("/", 1)[-1]
                 title = f"{name}: {structure_panels.label(by_run.loc[run])}\n{title}"
-            axes.set_title(title, fontsize=8, pad=3)
+            axes.set_title(title, pad=3)
             panels.plays(axes, run)
     return figure

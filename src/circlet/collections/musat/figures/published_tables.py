@@ -4,6 +4,7 @@ of the published value, which comes from 100 runs.
 """
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -25,26 +26,13 @@ _COLOURS = {  # grey: not decided
     "deviates": style.ORANGE,
 }
 
-# By table: its title, the parameter of its rows and its label, title and column of each panel.
-_PANELS = {
-    "table1": (
-        "Table 1",
-        "weight_decay",
-        "weight decay",
-        {
-            "circles": "circles per 100 runs",
-            "circle_accuracy": "accuracy of circles (%)",
-            "non_circle_accuracy": "accuracy of non-circles (%)",
-            "imperfections": "imperfections",
-            "correlation": "correlation",
-        },
-    ),
-    "table2": (
-        "Table 2",
-        "f_a",
-        "$f_a$",
-        {"circles": "circles per 100 simulations", "imperfections": "imperfections"},
-    ),
+_ROWS = {"table1": ("weight_decay", "weight decay"), "table2": ("f_a", "$f_a$")}
+_COLUMNS = {
+    "circles": "circles per 100 runs",
+    "circle_accuracy": "accuracy of circles (%)",
+    "non_circle_accuracy": "accuracy of non-circles (%)",
+    "imperfections": "imperfections",
+    "correlation": "correlation",
 }
 
 
@@ -66,35 +54,29 @@ def draw(study: Study) -> Figure:
     keys = claims.read(study)[["claim", "keys"]]
     scorecard = parquet.read_table(study, "scorecard").merge(keys, on="claim")
     figure = Figure(figsize=(11, 4.6))
-    parts = figure.subfigures(len(_PANELS), 1, height_ratios=(4.6, 4.0))
-    for part, (table, (name, swept, parameter, columns)) in zip(
-        parts, _PANELS.items(), strict=True
-    ):
+    parts = figure.subfigures(2, 1, height_ratios=(4.6, 4.0))
+    for part, (table, (swept, parameter)) in zip(parts, _ROWS.items(), strict=True):
         cells = scorecard[(scorecard["table"] == table) & scorecard["published"].notna()]
         cells = cells.assign(value=[row[swept] for row in cells["keys"]])
         rows = {value: -i for i, value in enumerate(cells["value"].unique())}
+        columns = [column for column in _COLUMNS if (cells["column"] == column).any()]
         grid = part.subplots(1, 5, sharey=True)
         grid[0].set(
             yticks=list(rows.values()), yticklabels=[f"{parameter} {value:g}" for value in rows]
         )
         for empty in grid[len(columns) :]:
             empty.axis("off")
-        for axes, (column, title) in zip(grid, columns.items(), strict=False):
+        for axes, column in zip(grid, columns, strict=False):
             _panel(axes, cells[cells["column"] == column], rows)
-            axes.set_title(title, fontsize=8.5)
-        part.suptitle(name, fontsize=10, x=0.01, ha="left")
-    line = {"linewidth": 2, "marker": "o", "markersize": 4}
-    published = line | {"linewidth": 0, "marker": "D", "fillstyle": "none"}
-    grid[-1].legend(
-        handles=[
-            Line2D([], [], color=style.BLUE, label="here, reproduced", **line),
-            Line2D([], [], color=style.LIGHT_BLUE, label="here, compatible", **line),
-            Line2D([], [], color=style.YELLOW, label="here, differs", **line),
-            Line2D([], [], color=style.ORANGE, label="here, deviates", **line),
-            Line2D([], [], color=style.GREY, label="here, too few runs to tell", **line),
-            Line2D([], [], color="black", label="published", **published),
-            Patch(color="0.93", label="within the margin"),
-        ],
-        loc="center",
-    )
+            axes.set_title(_COLUMNS[column])
+        part.suptitle(table.replace("table", "Table "), fontsize=10, x=0.01, ha="left")
+    look = {"linewidth": 2, "marker": "o", "markersize": 4}
+    here = _COLOURS | {"too few runs to tell": style.GREY}
+    marks: dict[str, Artist] = {
+        f"here, {text}": Line2D([], [], color=colour, **look) for text, colour in here.items()
+    }
+    look |= {"linewidth": 0, "marker": "D", "fillstyle": "none"}
+    marks["published"] = Line2D([], [], color="black", **look)
+    marks["within the margin"] = Patch(color="0.93")
+    grid[-1].legend(marks.values(), marks.keys(), loc="center")
     return figure

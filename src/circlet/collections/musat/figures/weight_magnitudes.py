@@ -5,7 +5,7 @@ bands are 95 % intervals of the mean.
 
 from matplotlib.figure import Figure
 
-from circlet.plotting import style
+from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
@@ -23,12 +23,8 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(5.6, 3.6))
     axes = figure.subplots()
     for (column, label), colour in zip(_LABELS.items(), (style.BLUE, style.ORANGE), strict=True):
-        x = means["weight_decay"]
         axes.scatter(runs["weight_decay"], runs[column], s=5, color=colour, alpha=0.3, lw=0)
-        axes.plot(x, means[column], color=colour, marker="o", label=label)
-        axes.fill_between(
-            x, means[f"{column}_low"], means[f"{column}_high"], color=colour, alpha=0.2, lw=0
-        )
+        panels.band(axes, means, "weight_decay", column, colour, label)
     axes.set(
         xlabel="weight decay",
         ylabel="mean absolute value, hidden layer",

@@ -20,8 +20,7 @@ def draw(study: Study) -> Figure:
     """Probes of class 1 by position, first and last step; then the mass on the distractors."""
     snapshots = parquet.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
     heads = parquet.read_table(study, "heads", "heads")
-    if snapshots.empty:
-        return panels.nothing("no run that solved its task after its head had formed")
+    panels.require(len(snapshots), "no run that solved its task after its head had formed")
     figure, (left, middle, right) = panels.row(3, 9.2, 3, width_ratios=[1, 1, 1.3])
     for axes, moment in ((left, "initial"), (middle, "last")):
         rows = snapshots[snapshots["moment"] == moment]
@@ -44,5 +43,5 @@ def draw(study: Study) -> Figure:
     length, k = (study.points[0].parameters[name] for name in ("length", "k"))
     right.axvline(1 - k / length, color=style.GREY, ls="--", lw=0.8, label="uniform")
     right.set(xlabel="attention to the distractors", ylabel="runs")
-    right.legend(fontsize=7)
+    right.legend()
     return figure

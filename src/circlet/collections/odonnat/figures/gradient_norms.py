@@ -40,22 +40,21 @@ def draw(study: Study) -> Figure:
         subset = heads[heads["experiment"] == study.reproduce["full_batch"]]
         if len(subset):
             shown["full batches"] = success.best(subset), "linear"
-    if not shown:
-        return panels.nothing("no finished run to draw")
+    panels.require(shown)
     figure = Figure(figsize=(10, 2.7 * len(shown)))
     rows = figure.subplots(len(shown), 3, squeeze=False)
     for (left, middle, right), (title, (run_id, scale)) in zip(rows, shown.items(), strict=True):
-        subset = losses[losses["run_id"] == run_id].sort_values("step")
+        subset = losses[losses["run_id"] == run_id]
         panels.train_and_test(left, subset, "loss", per_epoch[run_id])
-        left.legend(fontsize=7)
+        left.legend()
         left.set_title(f"{title}: {run_id}", fontsize=7)
         panels.plays(left, run_id)
         panels.train_and_test(middle, subset, "accuracy", per_epoch[run_id])
-        of_run = norms[norms["run_id"] == run_id].sort_values("step")
+        of_run = norms[norms["run_id"] == run_id]
         for name, colour in _PARTS.items():
             line = of_run[of_run["name"] == name]
             epoch = line["step"] / per_epoch[run_id]
             right.plot(epoch, line["norm"], color=colour, lw=0.8, label=name)
         right.set(xlabel="epoch", ylabel="gradient norm", yscale=scale)
-    rows[0][2].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+    rows[0][2].legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure

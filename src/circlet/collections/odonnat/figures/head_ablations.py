@@ -69,9 +69,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, label: str, discrete: bool) -> None:
         axes.errorbar(curve["x"], center, np.nan_to_num(ends), color=colour, marker="o", ms=3, lw=1,
                       capsize=2, label=text, ls="none" if discrete else "-")  # fmt: skip
     axes.set(xlabel=label, ylabel="share of runs, accuracy", ylim=(-0.03, 1.03))
-    counts = rows["n_runs"]
-    n = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
-    axes.set_title(f"{n} runs per value", fontsize=8)
+    counts = sorted({rows["n_runs"].min(), rows["n_runs"].max()})
+    axes.set_title(f"{' to '.join(map(str, counts))} runs per value")
 
 
 def draw(study: Study) -> Figure:
@@ -81,13 +80,9 @@ def draw(study: Study) -> Figure:
     for role in _PARAMETERS:
         if role in study.reproduce and len(rows := _values(study, role, summary)):
             shown[role] = rows
-    if not shown:
-        return panels.nothing("no ablation of the network is run")
-    columns = min(3, len(shown))
-    lines = -(-len(shown) // columns)
-    figure = Figure(figsize=(3.3 * columns + 0.5, 2.8 * lines + 0.3))
-    all_axes = figure.subplots(lines, columns, squeeze=False).ravel()
-    for axes, (role, rows) in zip(all_axes, shown.items(), strict=False):
+    panels.require(shown, "no ablation of the network is run")
+    figure, grid = panels.tiles(len(shown), 3, 3.5, 2.9)
+    for axes, (role, rows) in zip(grid, shown.items(), strict=True):
         _panel(axes, rows, _PARAMETERS[role][1], role == "biases")
         if role == "biases":
             axes.set_xticks([0, 1], ["off", "on"])
@@ -97,7 +92,5 @@ def draw(study: Study) -> Figure:
             axes.minorticks_off()
             if len(values := sorted(set(rows["x"]))) <= 5:
                 axes.set_xticks(values, [f"{x:g}" for x in values])
-    for axes in all_axes[len(shown) :]:
-        axes.axis("off")
-    all_axes[0].legend(fontsize=6)
+    grid[0].legend(fontsize=6)
     return figure

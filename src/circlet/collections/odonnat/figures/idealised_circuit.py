@@ -63,5 +63,5 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(11.5, 2.6))
     for axes, (title, panel) in zip(figure.subplots(1, len(_SHOWN)), _SHOWN.items(), strict=True):
         panel(axes, view)
-        axes.set_title(title, fontsize=8)
+        axes.set_title(title)
     return figure

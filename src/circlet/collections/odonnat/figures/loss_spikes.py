@@ -26,16 +26,6 @@ _TICKS = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100)
 _AROUND = 20  # epochs on either side of a spike
 
 
-def _moves(axes: Axes, before: dict, after: dict, name: str) -> None:
-    """Draw arrows from the probes' places before to those after, at their true length."""
-    start, end = before[name], after[name]
-    colours = np.array(style.labels(before["probability"].shape[1]))[before["label"].astype(int)]
-    axes.quiver(
-        *start.T, *(end - start).T, color=colours, angles="xy", scale_units="xy", scale=1,
-        width=0.006, zorder=3,
-    )  # fmt: skip
-
-
 def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: int) -> None:
     moments = {moment: log_frames.arrays(group) for moment, group in rows.groupby("moment")}
     steps = rows.groupby("moment")["step"].first()
@@ -44,14 +34,19 @@ def _row(part: SubFigure, rows: pd.DataFrame, losses: pd.DataFrame, per_epoch: i
     left.plot(near["step"] / per_epoch, near["train_loss"], color=style.BLUE, lw=1)
     left.axvline(steps["before"] / per_epoch, color=style.GREY, lw=0.7, ls="--")
     left.set(xlabel="epoch", ylabel="train loss (nat)", yscale="log")
-    left.set_title("the spike", fontsize=8)
+    left.set_title("the spike")
     for axes, moment in zip(others, ("before", "after"), strict=True):
         network_panels.decisions(axes, moments[moment])
-        axes.set_title(f"ξ and decisions, epoch {steps[moment] / per_epoch:.0f}", fontsize=8)
+        axes.set_title(f"ξ and decisions, epoch {steps[moment] / per_epoch:.0f}")
         panels.plays(axes, rows["run_id"].iloc[0], steps[moment])
-    network_panels.normed_embeddings(right, moments["before"])
-    _moves(right, moments["before"], moments["after"], "s_xy")
-    right.set_title("motion of norm(ξ)", fontsize=8)
+    before, after = moments["before"], moments["after"]
+    network_panels.normed_embeddings(right, before)
+    # Arrows from the probes' places before to those after, at their true length.
+    moves = after["s_xy"] - before["s_xy"]
+    colours = np.array(style.labels(before["probability"].shape[1]))[before["label"].astype(int)]
+    right.quiver(*before["s_xy"].T, *moves.T, color=colours, angles="xy", scale_units="xy",
+                 scale=1, width=0.006, zorder=3)  # fmt: skip
+    right.set_title("motion of norm(ξ)")
 
 
 def draw(study: Study) -> Figure:
@@ -59,9 +54,8 @@ def draw(study: Study) -> Figure:
     snapshots = parquet.read_table(study, "snapshots", "heads")
     spikes = parquet.read_table(study, "spikes", "heads").dropna(subset=["norm_gain"])
     roles = [r for r in ("feed_forward", "normalisation") if (snapshots["role"] == r).any()]
-    if not roles:
-        return panels.nothing("no spike")
-    losses = parquet.read_table(study, "losses", "heads").sort_values("step")
+    panels.require(roles, "no spike")
+    losses = parquet.read_table(study, "losses", "heads")
     per_epoch = parquet.read_table(study, "heads").set_index("run_id")
     figure = Figure(figsize=(9.6, 2.7 * (len(roles) + 1)))
     parts = figure.subfigures(len(roles) + 1, 1)
@@ -93,11 +87,9 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
         inside = [tick for tick in _TICKS if ends[0] <= tick <= ends[1]]
         set_ticks(inside, [f"{tick:g}" for tick in inside])
-    axes.legend(fontsize=7, title="cause", title_fontsize=7, loc="best")
+    axes.legend(title="cause")
     n = spikes["run_id"].nunique()
-    axes.set_title(
-        f"{len(spikes)} spikes of {n} runs (×: quiet steps), by the median sequence", fontsize=8
-    )
+    axes.set_title(f"{len(spikes)} spikes of {n} runs (×: quiet steps), by the median sequence")
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
@@ -105,4 +97,4 @@ def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
     names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
     axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)
     axes.set_xlabel("spikes")
-    axes.set_title("causes of the jumps", fontsize=8)
+    axes.set_title("causes of the jumps")

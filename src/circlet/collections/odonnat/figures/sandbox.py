@@ -31,7 +31,7 @@ def drawn(
     figure.suptitle(title, fontsize=10 if len(title) < 90 else 7)
     grid = list(figure.subplots(_PER_ROW, _PER_ROW).flat)
     for axes, (name, draw_panel) in zip(grid, network_panels.PANELS.items(), strict=False):
-        axes.set_title(name, fontsize=8, y=1.0)
+        axes.set_title(name, y=1.0)
         draw_panel(axes, view)
     for axes, what in zip(grid[-2:], ("loss", "accuracy"), strict=True):
         _curves(axes, losses.sort_values("step"), what, step, steps_per_epoch)
@@ -49,11 +49,11 @@ def _curves(axes: Axes, losses: pd.DataFrame, what: str, step: int, steps_per_ep
     axes.tick_params(which="both", labelsize=6)
     axes.legend(fontsize=6, loc="best")
     if what == "loss":
-        axes.set_title("loss (nat), by epoch", fontsize=8, y=1.0)
+        axes.set_title("loss (nat), by epoch", y=1.0)
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_title("accuracy, by epoch", fontsize=8, y=1.0)
+        axes.set_title("accuracy, by epoch", y=1.0)
         axes.set_ylim(0, 1.05)
 
 
@@ -61,8 +61,7 @@ def draw(study: Study) -> Figure:
     """Draw the run that shows the two phases, at its last step."""
     snapshots = parquet.read_table(study, "snapshots", "heads")
     shown = snapshots[(snapshots["role"] == "two_phases") & (snapshots["moment"] == "last")]
-    if shown.empty:
-        return panels.nothing("no run that solved its task after its head had formed")
+    panels.require(len(shown), "no run that solved its task after its head had formed")
     run_id, step = shown["run_id"].iloc[0], int(shown["step"].iloc[0])
     losses = parquet.read_table(study, "losses", "heads").query("run_id == @run_id")
     per_epoch = study.experiment(study.reproduce["heads"])[0].steps_per_epoch

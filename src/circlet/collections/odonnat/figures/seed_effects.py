@@ -18,8 +18,7 @@ def draw(study: Study) -> Figure:
     """Left: last test accuracy, a column per initialisation; right: shares of variance."""
     runs = parquet.read_table(study, "heads", "seed_effects")
     effects = parquet.read_table(study, "seed_effects", "seed_effects")
-    if runs.empty:
-        return panels.nothing("no finished run to draw")
+    panels.require(len(runs))
     figure, (left, right) = panels.row(2, 9.2, 3, width_ratios=[2, 1])
     table = runs.pivot_table(
         index=["data_seed", "order_seed"], columns="embedding_seed", values="test_accuracy"
@@ -41,5 +40,5 @@ def draw(study: Study) -> Figure:
     right.set_yticks(y, names, fontsize=7)
     right.set(xlim=(-0.03, 1), ylim=(-0.6, len(estimated) - 0.4))
     right.set(xlabel="share of the variance of the accuracy")
-    right.set_title("partial, 95 % intervals", fontsize=8)
+    right.set_title("partial, 95 % intervals")
     return figure

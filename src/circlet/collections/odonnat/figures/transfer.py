@@ -28,10 +28,11 @@ def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None
     axes.set_yticks(range(len(groups)), list(reversed(groups)), fontsize=7)
     axes.set_xticks(np.linspace(0, 1, 6))
     axes.set(xlim=(0, 1.25), ylim=(-0.6, len(groups) - 0.4), xlabel="last test accuracy")
-    axes.set_title(title, fontsize=8)
+    axes.set_title(title)
 
 
-def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
+def _curves(axes: Axes, study: Study) -> None:
+    """Test accuracy over steps with and without the curriculum."""
     parent = study.experiment(study.reproduce["curriculum"])[0].parent
     base = parent and parent.parameters["p"]
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
@@ -39,13 +40,12 @@ def _curves(axes: Axes, study: Study, losses: pd.DataFrame) -> None:
     for role, (label, colour) in names.items():
         if role not in study.reproduce:
             continue
-        role_losses = losses[losses["experiment"] == study.reproduce[role]]
-        for i, (_, run) in enumerate(role_losses.groupby("run_id")):
-            run = run.sort_values("step")
+        losses = parquet.read_table(study, "losses", role)
+        for i, (_, run) in enumerate(losses.groupby("run_id")):
             axes.plot(run["step"], run["test_accuracy"], color=colour, lw=0.8, alpha=0.7,
                       label=label if i == 0 else None)  # fmt: skip
     axes.set(xlabel="step", ylabel="test accuracy", ylim=(0, 1.03))
-    axes.legend(fontsize=7)
+    axes.legend()
 
 
 def _task(study: Study, role: str) -> str:
@@ -55,15 +55,13 @@ def _task(study: Study, role: str) -> str:
 
 def draw(study: Study) -> Figure:
     """Draw a transfer (left), the curriculum (middle), and the line between its final weights."""
-    heads, transfers = parquet.read_table(study, "heads"), parquet.read_table(study, "transfers")
     roles = study.reproduce
     figure, (left, middle, right) = panels.row(3, 10.5, 3, width_ratios=[1.2, 1, 1])
     groups = {}
     if "scratch" in roles:
-        runs = heads[heads["experiment"] == roles["scratch"]]
-        groups["from scratch"] = runs
+        groups["from scratch"] = parquet.read_table(study, "heads", "scratch")
     if "transfer" in roles:
-        runs = transfers[transfers["experiment"] == roles["transfer"]]
+        runs = parquet.read_table(study, "transfers", "transfer")
         for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
             groups[name] = runs[runs["parent_success"].astype(bool) == solved]
     if groups:
@@ -72,17 +70,16 @@ def draw(study: Study) -> Figure:
     else:
         panels.missing(left, "no transfer in this study")
     if "curriculum" in roles:
-        _curves(middle, study, parquet.read_table(study, "losses"))
-        middle.set_title(_task(study, "curriculum"), fontsize=8)
+        _curves(middle, study)
+        middle.set_title(_task(study, "curriculum"))
     else:
         panels.missing(middle, "no curriculum in this study")
     if "curriculum" in roles and "curriculum_scratch" in roles:
         lines = parquet.read_table(study, "interpolations")
         for _, line in lines.groupby("run_id"):
-            line = line.sort_values("t")
             right.plot(line["t"], line["train_loss"], color=style.BLUE, lw=0.8)
         right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="train loss (nat)")
-        right.set_title("on the straight line between their ends", fontsize=8)
+        right.set_title("on the straight line between their ends")
     else:
         panels.missing(right, "no pair of ends to join")
     return figure

@@ -26,12 +26,9 @@ _NAMES = {
 def draw(study: Study) -> Figure:
     """Above, loss and accuracy of the run; below, sequence embeddings over the decision map."""
     snapshots = parquet.read_table(study, "snapshots", "heads").query("role == 'two_phases'")
-    if snapshots.empty:
-        return panels.nothing("no run that solved its task after its head had formed")
+    panels.require(len(snapshots), "no run that solved its task after its head had formed")
     run_id = snapshots["run_id"].iloc[0]
-    losses = (
-        parquet.read_table(study, "losses", "heads").query("run_id == @run_id").sort_values("step")
-    )
+    losses = parquet.read_table(study, "losses", "heads").query("run_id == @run_id")
     heads = parquet.read_table(study, "heads").set_index("run_id")
     per_epoch = heads.loc[run_id, "steps_per_epoch"]
     figure = Figure(figsize=(9.2, 5.4))
@@ -39,13 +36,13 @@ def draw(study: Study) -> Figure:
     left, right = above.subplots(1, 2)
     panels.train_and_test(left, losses, "loss", per_epoch)
     panels.train_and_test(right, losses, "accuracy", per_epoch)
-    left.legend(fontsize=7)
+    left.legend()
     all_axes = below.subplots(1, len(_NAMES))
     for i, (axes, (moment, name)) in enumerate(zip(all_axes, _NAMES.items(), strict=True)):
         rows = snapshots[snapshots["moment"] == moment]
         step = int(rows["step"].iloc[0])
         network_panels.decisions(axes, log_frames.arrays(rows))
-        axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}", fontsize=8)
+        axes.set_title(f"{i + 1}. {name}\nepoch {step / per_epoch:.0f}")
         panels.plays(axes, run_id, step)
         for curve in (left, right):
             curve.axvline(step / per_epoch, color=style.GREY, lw=0.8, ls="--")
