@@ -1,4 +1,7 @@
-"""What jobs request from Snakemake and from a cluster, within the limits of a profile."""
+"""What jobs request from Snakemake and from a cluster, within the limits of a profile.
+
+This module does not import Snakemake: it gets the object ``workflow`` of the rules.
+"""
 
 import math
 import os

@@ -1,12 +1,13 @@
 """Job server: jobs of a study begin in a process that has imported pandas, matplotlib and torch.
 
-The workflow starts the server, which imports them once. The command of a job connects to it, and
-the server forks a supervisor for the job, which forks the process of the job. The supervisor
-returns the exit status of that process to the command.
+Importing them takes longer than making most tables. The workflow starts the server, which imports
+them once. The command of a job, ``python -m circlet``, connects to it, and the server forks a
+supervisor for the job, which forks the process of the job. The supervisor returns the exit status
+of that process to the command.
 
 Without a server, a job runs in the process of its command: on another machine, in another session
-(such as that of a cluster job), with another Python or another number of threads. Linux only. Jobs
-have the limits, priority and umask of the server, which are those of the workflow.
+(such as that of a cluster job), with another Python or another number of threads. Linux only.
+Jobs have the limits, priority and umask of the server, which are those of the workflow.
 
 The server imports nothing of circlet, so that a job runs the code as it is when the job begins.
 """

@@ -126,8 +126,9 @@ def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]
 def status(study: Study, verify: bool = False) -> str:
     """Return the runs of each experiment by state, and notes on what needs attention.
 
-    Only the footers of logs and the statuses of runs are read, unless ``verify`` is true: then all
-    logs and tables are.
+    Started runs are running, or were interrupted. Outdated ones were made with other settings or
+    by another version of their system. Only the footers of logs and the statuses of runs
+    are read, unless ``verify`` is true: then all logs and tables are.
     """
     states = progress.states(study)
     rows: dict[str, dict[str, int]] = {}

@@ -3,8 +3,9 @@
 ``written`` is a network on examples, its mean cross-entropy and ``jax.grad``. ``formulated`` has
 what makes circlet fast: arrays with the examples last, the first layer on p numbers in place of
 pairs, tables of (token, position), and the residual of `circlet.systems.loss` pulled back by
-``jax.vjp``. Both are ``jit(vmap(scan))`` with AdamW. Weights, examples and orders of a run come
-from circlet's NumPy starts, so that all train the same networks.
+``jax.vjp``. Both are ``jit(vmap(scan))`` with AdamW. A collection has the networks of its
+systems in ``peers/NAME.py``, as ``PEER``. Weights, examples and orders of a run come from
+circlet's NumPy starts, so that all train the same networks.
 """
 
 import os
@@ -94,7 +95,10 @@ def cross_entropy(logits: Any, target: Any) -> Any:
 
 
 def residual(logits: Any, target: Any) -> Any:
-    """Return the gradient of the mean cross-entropy by logits (classes, examples)."""
+    """Return the gradient of the mean cross-entropy by logits (classes, examples).
+
+    As in `circlet.systems.loss.logit_gradient`: for the right class, minus the sum of others.
+    """
     right = jnp.arange(len(logits))[:, None] == target
     others = jnp.where(right, 0, jax.nn.softmax(logits, axis=0)) / len(target)
     return jnp.where(right, -others.sum(0), others)

@@ -1,1 +1,4 @@
-"""The plan: the config, its points and blocks, their cost, and all targets."""
+"""The plan: the config, its points and blocks, their cost, and all targets.
+
+Imports neither torch nor pandas.
+"""

@@ -15,6 +15,7 @@ from circlet.systems.spec import SystemSpec
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
+# Paths of logs below the folder of results.
 LOG = "logs/{experiment}/{point}/seeds_{seeds}/{kind}.parquet"
 JOB_LOG = "job_logs/{experiment}/{point}/seeds_{seeds}.log"
 SIZES = (50, 20, 10, 5, 2, 1)  # seeds per block, if the config does not say

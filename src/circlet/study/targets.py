@@ -53,6 +53,7 @@ from circlet.study.plots import Plot
 
 FEW_RUNS, LITTLE_MB = 2000, 1200  # up to these limits most tables take seconds
 FOR_PAGES = 1000  # priority of what no figure needs: report and explorer would wait for it
+# Modules that write the file of a table or figure from what its module returns.
 MAKERS = {"tables": "circlet.analysis.make", "figures": "circlet.plotting.make"}
 
 

@@ -174,18 +174,18 @@ def _check_interventions(
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"{where}: {min(twice)} is listed twice; each can be listed once")
-    changed = dict(list_interventions(experiment.interventions)).get("change", {})
-    if unfit := changed.keys() & set(SETTINGS) - system.parameters.keys():
-        raise ConfigError(f"{where}.change: {system.name} has no parameter {min(unfit)}")
     own = "write an intervention of your own, as docs/extending.md shows"
     for is_fit, acting, needs, instead in (
         (system.is_trained, IN_TRAINING, "needs a trained system", "is simulated"),
         (system.embedding, OF_EMBEDDING, "acts on the embedding", "has none"),
         ("signals" in system.logs, SPECTRAL, "acts on frequencies", "has none"),
-        (system.shapes, ("transfer",), "continues runs", f"cannot start from others: {own}"),
+        (system.shapes, ("transfer",), "starts from runs", f"cannot start from others: {own}"),
     ):
         if not is_fit and (unfit := set(names) & set(acting)):
             raise ConfigError(f"{where}: {min(unfit)} {needs}, but {system.name} {instead}")
+    changed = dict(list_interventions(experiment.interventions)).get("change", {})
+    if unfit := changed.keys() & set(SETTINGS) - system.parameters.keys():
+        raise ConfigError(f"{where}.change: {system.name} has no parameter {min(unfit)}")
 
 
 def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None:

@@ -89,7 +89,6 @@ class Group:
             with np.errstate(all="ignore"):  # a run that diverges
                 self.scale(self.norms / norms)
 
-    @np.errstate(all="ignore")  # a run that diverges has rows, too
     def record(self) -> None:
         """Record what is to be logged at this step."""
         due = self.recorder.due.get(self.done, ())
@@ -123,7 +122,7 @@ class Group:
     def restore(self, state: dict[str, Any]) -> None:
         """Resume from a state of the same runs."""
         self.done, self.seconds, self.norms = state["done"], state["seconds"], state["norms"]
-        self.recorder.resume(state["recorded"])
+        self.recorder.resume(state.pop("recorded"))  # frees what is copied
 
     def tables(self) -> dict[str, pa.Table]:
         """Return the logs of its runs by kind."""

@@ -28,8 +28,8 @@ def as_logged(point: Point, state: dict[str, Any]) -> dict[str, Any]:
     for kind in point.logs[1:]:
         steps, arrays = state["recorded"][kind]
         due = [step for step in point.steps_logged(kind) if step <= state["done"]]
-        if missing := [step for step in due if step not in steps]:
-            raise LookupError(f"no {kind} of step {missing[0]}")
+        if missing := {*due} - {*steps}:
+            raise LookupError(f"no {kind} of step {min(missing)}")
         rows = np.searchsorted(steps, due)
         recorded[kind] = due, {name: array[rows] for name, array in arrays.items()}
     return state | {"recorded": recorded}
@@ -53,17 +53,20 @@ class Recorder:
     def keep(self, kind: str, step: int, arrays: Mapping[str, np.ndarray]) -> None:
         """Keep a copy of what is logged at a step, arrays with the runs first, in float32."""
         kept, row = self._arrays[kind], len(self.steps[kind])
-        for name, array in arrays.items():
-            if name not in kept:
+        if not row:
+            for name, array in arrays.items():
                 kept[name] = np.empty((self.lengths[kind], *array.shape), np.float32)
-            kept[name][row] = array
+        for name, rows in kept.items():
+            if arrays[name].shape != rows.shape[1:]:  # would be broadcast
+                raise ValueError(f"{kind} {name}: has the shape {arrays[name].shape} at {step}")
+            rows[row] = arrays[name]
         self.steps[kind].append(step)
 
     @property
     def recorded(self) -> Recorded:
         """All that is recorded so far."""
         return {
-            kind: (steps, {k: array[: len(steps)] for k, array in self._arrays[kind].items()})
+            kind: ([*steps], {k: array[: len(steps)] for k, array in self._arrays[kind].items()})
             for kind, steps in self.steps.items()
         }
 

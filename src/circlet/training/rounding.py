@@ -32,7 +32,8 @@ def shares(
 ) -> Shares:
     """Return the norm of each value's difference, divided by its ``scale``, by seed and name.
 
-    ``scale`` gets the value in the plain loop. Numbers that are finite in neither count as equal.
+    ``scale`` gets the seed, the name and the value in the plain loop. Numbers that are finite in
+    neither count as equal.
     """
     differences = {}
     for seed, values in computed.items():

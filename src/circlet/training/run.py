@@ -303,6 +303,7 @@ class RunGroup(Group):
         squares = [tensor.double().square().sum(1) for tensor in trained]
         return torch.stack(squares).sum(0).sqrt().cpu().numpy()
 
+    @np.errstate(over="ignore")  # of a run that diverges
     def keep(self, kind: str, arrays: Mapping[str, Tensor]) -> None:
         """Give the recorder the values of a kind of log at this step; on a GPU, later."""
         if not next(iter(arrays.values())).is_cuda:
