@@ -32,11 +32,11 @@ def planned(study: Study) -> pd.DataFrame:
     """Return the keys and seeds of all planned runs, by run_id."""
     rows = {
         point.run_id(seed): {
-            **keys(point, study),
+            **of_point,
             "seed": seed,
             **{f"{purpose}_seed": s for purpose, s in vars(point.seeds(seed)).items()},
         }
-        for point in study.points
+        for point, of_point in ((point, keys(point, study)) for point in study.points)
         for seed in point.every_seed
     }
     frame = pd.DataFrame.from_dict(rows, orient="index")

@@ -28,7 +28,7 @@ _COLOURS = {  # grey: not decided
 
 _ROWS = {"table1": ("weight_decay", "weight decay"), "table2": ("f_a", "$f_a$")}
 _COLUMNS = {
-    "circles": "circles per 100 runs",
+    "circles": "circles per 100",
     "circle_accuracy": "accuracy of circles (%)",
     "non_circle_accuracy": "accuracy of non-circles (%)",
     "imperfections": "imperfections",
