@@ -211,7 +211,9 @@ def grid(p, columns):
 def rewrite(path, change):
     """Replace the frame of a log or a table, as if it had been made so."""
     table = parquet.read(path)
-    made = pa.Table.from_pandas(change(table.to_pandas()), table.schema, preserve_index=False)
+    frame = change(table.to_pandas())
+    assert {*frame} == {*table.column_names}
+    made = pa.Table.from_pandas(frame, table.schema, preserve_index=False)
     parquet.write(made, path, parquet.footer(path))
 
 

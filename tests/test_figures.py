@@ -1,5 +1,6 @@
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ from circlet.collections.musat.figures import (
     projection_gallery,
     published_tables,
 )
-from circlet.plotting import panels, style
+from circlet.plotting import make, panels, style
 from circlet.storage import parquet
 from circlet.study import planning
+from circlet.study.plots import NOTHING
 
 
 def test_a_classifier_is_drawn_the_right_way_up():
@@ -74,6 +76,17 @@ def drawn(monkeypatch, module, tables, **changes):
     study = planning.plan(config(**changes) | {"reproduce": dict.fromkeys(module.ROLES, "e")})
     monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
     return module.draw(study)
+
+
+def test_a_figure_without_data_says_so(monkeypatch, tmp_path):
+    def draw(study):
+        panels.require([], "no heads")
+
+    monkeypatch.setattr(make, "load", lambda module: SimpleNamespace(draw=draw))
+    path = tmp_path / "heads.svg"
+    make.make(SimpleNamespace(module="heads", study=None, outputs=[path]))
+    assert "no heads" in path.read_text()
+    assert NOTHING in path.read_text()
 
 
 def test_accuracies_are_drawn_at_their_weight_decay(monkeypatch):

@@ -133,7 +133,7 @@ def test_a_terminated_command_terminates_its_job(server):
 
 
 def test_a_job_ends_with_its_killed_command(server):
-    with server.begin("print(os.getpid(), flush=True); time.sleep(100)") as command:
+    with server.begin("print(os.getpid(), flush=True); time.sleep(1000)") as command:
         job = command.stdout.readline().strip()
         command.kill()
         wait(lambda: not is_running(job))
@@ -211,7 +211,7 @@ def test_a_large_environment_that_is_not_utf_8_arrives(server):
 
 def test_a_job_that_its_command_no_longer_waits_for_ends(server):
     """The command was killed before it read that the job has begun."""
-    code = f"open({str(server.folder / 'job')!r}, 'w').write(str(os.getpid())); time.sleep(100)"
+    code = f"open({str(server.folder / 'job')!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
     argv, path = ["circlet", code], [str(server.folder / "modules"), *sys.path]
     with socket.socket(socket.AF_UNIX) as command, Path(os.devnull).open() as nothing:
         command.connect(job_server._address(server.token))

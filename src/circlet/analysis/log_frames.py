@@ -68,11 +68,17 @@ def groups(
     names = [name for name in columns if name in every]
     # By values: tables of a frozen study may have other names of points.
     frame = frame[frame["experiment"].isin(every["experiment"])]
-    rows = dict(list(frame.groupby(names)))
-    for values, of_group in every.groupby(names, sort=False):
+    rows = dict(list(frame.groupby(_values(frame, names))))
+    for values, of_group in every.groupby(_values(every, names), sort=False):
         found = rows.get(values, frame.iloc[:0])
         counts = {"n_runs": found["run_id"].nunique(), "n_planned": len(of_group)}
         yield dict(zip(names, values, strict=True)) | counts, found
+
+
+def _values(frame: pd.DataFrame, names: list[str]) -> pd.Series:
+    """Return the values of some columns of each row, as tuples with None for null."""
+    cells = frame[names].astype(object).where(frame[names].notna(), None)
+    return pd.Series([*cells.itertuples(index=False, name=None)], frame.index, dtype=object)
 
 
 def runs(study: Study) -> dict[str, tuple[Block, int]]:

@@ -130,7 +130,8 @@ def some(values: Iterable[float]) -> list[float]:
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):
     """Return a figure of square panels in sections, and each section's run_ids with their axes.
 
-    A row has ``columns`` panels; ``width`` is the side of one, in inches.
+    A row has ``columns`` panels; ``width`` is the side of one, in inches. ``sections`` are titles
+    with run_ids. Raises NothingToDraw without runs.
     """
     sections = [(title, runs) for title, runs in sections if runs]
     require(sections)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:  # jobs that train need no pandas, whose import takes 0.2 s
     import pandas as pd
 
 Rows = Iterator[dict]
+"""What the ``table(study)`` of a module may yield: rows."""
 Frames = Iterator["pd.DataFrame"]
-"""What the ``table(study)`` of a module yields: rows, or frames of rows."""
+"""What it may yield instead: frames of rows."""
 
 PARAMETER_TYPES = {
     "integer": pa.int32(),

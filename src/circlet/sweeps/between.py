@@ -99,7 +99,7 @@ def _read(folder: Path) -> tuple[pd.DataFrame, dict[tuple[str, str], Outcome]]:
     point = outcomes["run_id"].str.split("/").str[1]
     seeds = point.str.findall(rf"(?:{'|'.join(PURPOSES)})-\d+").str.join(" ")
     for name in outcomes:
-        if outcomes[name].map(type).eq(np.ndarray).any():
+        if any(isinstance(value, np.ndarray) for value in outcomes[name]):
             outcomes[name] = outcomes[name].map(tuple, na_action="ignore")
     kinds = {(r.experiment, r.outcome): outcome_summary.described(r) for r in summary.itertuples()}
     return pd.concat([settings.assign(**{"fixed seeds": seeds}), outcomes], axis=1), kinds
@@ -138,7 +138,8 @@ def _outcomes(
     If each study fixes some parameter to a value of its own, settings are matched by the others.
     """
     rows: list[dict[str, Any]] = []
-    names = [set(both.loc[study, "experiment"]) for study in "AB"]
+    of_study = both.index.get_level_values("study")
+    names = [set(both.loc[of_study == study, "experiment"]) for study in "AB"]
     only = [f"only in A: {name}" for name in sorted(names[0] - names[1])]
     only += [f"only in B: {name}" for name in sorted(names[1] - names[0])]
     parameters = [name for name in both if name not in _NO_PARAMETERS]

@@ -211,7 +211,8 @@ def test_runs_of_one_embedding_are_one_sample():
     frame, _ = crossed(10)
     assert claims.signal_correlation(frame[frame["embedding_seed"] < 4]).n == 4
     own = counts()
-    one, many = (over_runs(t["n_circles"], t, 0, math.inf) for t in (own, pd.concat([own] * 5)))
+    (number,) = (effect for claim, *_, effect in claims._CLAIMS if claim == "circle_number")
+    one, many = number(own), number(pd.concat([own] * 5))
     assert many[::3] == (3.5, 8)
     assert many.high - 3.5 > 0.4 > one.high - 4
 

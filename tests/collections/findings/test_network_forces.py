@@ -41,6 +41,7 @@ def test_gradients_are_those_of_the_loss_on_train_pairs_and_on_all(study):
                                    torch.float64, CPU)  # fmt: skip
     weights["embedding"].requires_grad_()
     losses = constant_attention.metrics(weights, data)
+    # The paper's split of the 153 pairs.
     every = (122 * losses["train_loss"] + 31 * losses["test_loss"]) / 153
     for gradient, loss in zip(found, (losses["train_loss"], every), strict=True):
         expected = torch.autograd.grad(loss.sum(), weights["embedding"], retain_graph=True)[0]

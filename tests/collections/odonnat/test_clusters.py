@@ -187,9 +187,16 @@ def test_phases_are_the_first_logged_steps():
 def test_structure_needs_three_snapshots_in_a_row(monkeypatch):
     start = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
     steps = [*range(0, 45, 5)]
-    arrays = {name: np.stack([array[None]] * len(steps)) for name, array in start.items()}
+    arrays = {name: np.stack([array[None]] * (len(steps) + 1)) for name, array in start.items()}
+    for array in arrays.values():
+        array[-1] = np.nan  # a later step
     is_head = torch.tensor([0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=torch.bool)
-    monkeypatch.setattr(clusters, "is_head", lambda *_: is_head)
+
+    def judged(signature, *_):
+        assert torch.isfinite(signature.rho).all()
+        return is_head
+
+    monkeypatch.setattr(clusters, "is_head", judged)
     of = clusters.probes(2, 12, 5)
     assert heads.structure_steps(arrays, steps, of, 2, 5) == [(20, 15)]
 

@@ -1,4 +1,7 @@
-"""Outcomes of networks with many circles in the explorer: how many survive by rule A."""
+"""Outcomes of networks with many circles in the explorer: how many survive by rule A.
+
+The run whose trajectory the figures show comes first.
+"""
 
 import pandas as pd
 import pyarrow as pa

@@ -24,6 +24,9 @@ A collection adds parts of the page in a folder ``explorer``; all of them are op
     returns stops of the tour, each a `Stop` as a dictionary. ``played`` are the rows of
     ``explorer_runs`` whose training is shown, with ``frames`` (the number of pictures) and
     ``last_step``. Runs are chosen by rules; a stop that the study does not have is left out.
+
+Its ``collection.yaml`` has two sentences on what each system learns (``introductions``), and
+explanations of terms (``terms``).
 """
 
 import base64

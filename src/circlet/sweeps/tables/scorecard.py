@@ -1,7 +1,7 @@
 """Table ``scorecard``: published value, our value, margin and verdict of each claim.
 
-docs/verdicts.md defines the verdicts. ``not_run``: the study has no such run, or not under the
-paper's conditions.
+Published values are in the ``claims.csv`` of each collection, and nowhere else. docs/verdicts.md
+defines the verdicts. ``not_run``: the study has no such run, or not under the paper's conditions.
 
 Some claims can also be judged on other runs; the note says how these differ. If shorter runs have
 been shown to decide the same (column ``shorter`` of the claims), the claim still counts as a test.

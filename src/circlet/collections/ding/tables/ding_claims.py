@@ -1,6 +1,7 @@
 """Table ``ding_claims``: our values for Ding et al.'s claims.
 
-Runs that share an initial embedding, network or train set are dependent: n counts the rarest seed.
+``claims.csv`` has the published values and the thresholds of claims in words. Runs that share an
+initial embedding, other weights or a train set are dependent, so n counts the rarest seed.
 """
 
 import math

@@ -23,4 +23,5 @@ def table(study: Study) -> Rows:
     shown = losses[losses["step"].isin((500, 1000, 5000, 10_000))]  # as in the figure
     for row, runs in log_frames.groups(study, shown, names(COLUMNS)):
         for step, at in runs.groupby("step"):
-            yield row | {"step": step, **stats.mean(at["test_loss"]).columns("test_loss")}
+            mean = stats.mean(at["test_loss"]).columns("test_loss")
+            yield row | {"step": step, "n_runs": at["run_id"].nunique()} | mean

@@ -1,6 +1,7 @@
 """Table ``findings_claims``: our values for the claims of docs/findings.md.
 
-It has only values that are not a column of another table.
+It has only values that are not a column of another table. ``claims.csv`` has the thresholds.
+Intervals are at 95 %.
 """
 
 from collections.abc import Callable, Mapping

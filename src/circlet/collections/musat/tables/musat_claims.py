@@ -1,6 +1,7 @@
 """Table ``musat_claims``: our values for the claims that Mușat makes in words.
 
-Only the paper's own values of weight decay and f_a count, whatever else the study sweeps.
+``claims.csv`` has the thresholds between which they must lie. Intervals are at 95 %. Only the
+paper's own values of weight decay and f_a count, whatever else the study sweeps.
 """
 
 import math

@@ -14,12 +14,11 @@ from circlet.storage.schema import COUNTS, column, estimate, names
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
-_SAMPLE = column("sample", "string", "first_100 (the number in the paper) or all seeds")
 ROLES = ("table1",)
 TABLES = ("structures",)
 COLUMNS = [
     column("weight_decay", "float64", "decoupled weight decay"),
-    _SAMPLE,
+    column("sample", "string", "first_100 (the number in the paper) or all seeds"),
     *estimate("circles", "runs that end as circles"),
     *estimate("circle_accuracy", "mean test accuracy of circles", "%"),
     *estimate("non_circles", "runs that do not"),

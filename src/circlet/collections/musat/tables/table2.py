@@ -10,7 +10,7 @@ ROLES = ("table2",)
 TABLES = ("structures",)
 COLUMNS = [
     column("f_a", "float64", "strength of the alignment force"),
-    table1.COLUMNS[1],  # the sample
+    column("sample", "string", "first_100 (the number in the paper) or all seeds"),
     *estimate("circles", "runs that end as circles"),
     *estimate("grids", "runs that do not"),
     *estimate("imperfections", "mean imperfections of grids"),
