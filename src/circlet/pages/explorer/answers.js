@@ -4,7 +4,6 @@ import { classColours, colour } from "circlet/colours";
 import { element } from "circlet/controls";
 import { Cells } from "circlet/draw";
 import { range } from "circlet/numbers";
-import { absent } from "circlet/panels";
 
 const MOVING = 60; // numbers up to which answers are computed while training is scrubbed
 const HINT = "Type two numbers, or point at a cell of the table. A click or tap keeps the cell.";
@@ -111,7 +110,6 @@ export const answersPanel =
     return {
       source,
       picture,
-      missing: (scene) => (scene.arrays[source] ? "" : absent(scene)),
       note({ trained }) {
         if (!isKnown) return "the network is not logged at this step";
         const unknown = "×: wrong; training pairs unknown";

@@ -1,5 +1,6 @@
 // The panels that show a run: making them, and drawing them at a step.
 import { byId, element } from "circlet/controls";
+import { absent } from "circlet/panels";
 import { isChart } from "circlet/plane";
 
 /** Another title of a panel, which its buttons say, too. */
@@ -92,8 +93,8 @@ export class Board {
   arrange(/** @type {Scene} */ scene) {
     this.scene = scene;
     for (const panel of this.shown) {
-      const { id } = panel;
-      const why = panel.missing(scene);
+      const { id, source } = panel;
+      const why = panel.missing?.(scene) ?? (scene.arrays[source] ? "" : absent(scene));
       byId(id).hidden = false;
       byId(`${id}-missing`).textContent = why;
       byId(`${id}-note`).textContent = "";

@@ -70,7 +70,6 @@ function embeddingPanel(holder) {
   return {
     source: "embedding",
     picture: plane,
-    missing: (scene) => (scene.arrays.embedding ? "" : absent(scene)),
     note({ arrays, frequencies }) {
       if (arrays.position) return "marked: tokens; grey: positions";
       return frequencies ? "" : "numbers: tokens, counted from 0";

@@ -149,8 +149,8 @@ interface Panel {
   /** The array with whose logged steps it moves; without one it is a chart, over which a line moves. */
   source?: string;
   picture?: any;
-  /** Why it is empty, or "". */
-  missing(scene: Scene): string;
+  /** Why it is empty, or ""; by default whether its source is there. */
+  missing?(scene: Scene): string;
   draw?(scene: Scene, step?: number, atRest?: boolean): void;
   table?(scene: Scene, step?: number): Table;
   note?(scene: Scene, step?: number): string;

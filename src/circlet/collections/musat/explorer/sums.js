@@ -5,7 +5,7 @@ import { gridIn } from "circlet/geometry";
 import { classesAt } from "circlet/musat/network";
 import { pairsOf, sumsOf } from "circlet/musat/particles";
 import { imperfect, normRatio, ratioText } from "circlet/musat/shape";
-import { absent, gridSide, NUMBERED, rowsOf } from "circlet/panels";
+import { gridSide, NUMBERED, rowsOf } from "circlet/panels";
 import { byClass, CROWDED } from "circlet/pictures";
 
 const [MOVING, RESTING] = [60, 128]; // numbers up to which imperfections are counted, p^4 couples
@@ -89,7 +89,6 @@ export function sumsPanel(holder) {
     source: "embedding",
     picture: plane,
     numbered: true,
-    missing: (scene) => (scene.arrays.embedding ? "" : absent(scene)),
     note: noteOf,
     draw(scene, step, atRest) {
       const box = scene.box("sums", (at) => [places(scene, at)], step);

@@ -4,7 +4,7 @@ import { Cells, Plane } from "circlet/draw";
 import { gridIn } from "circlet/geometry";
 import { range } from "circlet/numbers";
 import { classesAt, embed, probes } from "circlet/odonnat/transformer";
-import { absent, gridSide, names, rowsOf } from "circlet/panels";
+import { gridSide, names, rowsOf } from "circlet/panels";
 import { byClass } from "circlet/pictures";
 
 /** The sequences that are looked at. */
@@ -17,8 +17,6 @@ function embedded(/** @type {Scene} */ scene, step) {
   if (last.step === step) return last;
   return Object.assign(last, embed(scene.weights(step), scene.d, probesOf(scene).tokens), { step });
 }
-
-const missing = (/** @type {Scene} */ scene) => (scene.arrays.position ? "" : absent(scene));
 
 /** Values of every sequence as a table. @returns {Table} */
 function sequenceTable(scene, matrix, width, word) {
@@ -43,7 +41,6 @@ function sequencesPanel(holder) {
     picture: plane,
     fits: true, // sequences start far from where they end
     numbered: true,
-    missing,
     note: ({ view }) =>
       view.numbers ? "colour: right answer; number: plain sum of the first tokens" : "",
     draw(scene, step, atRest) {
@@ -79,7 +76,6 @@ function attentionPanel(holder) {
   return {
     source: "position",
     picture,
-    missing,
     note: (scene) => `background: 0; full colour: ${Number(most(scene).toPrecision(2))}`,
     draw(scene, step) {
       const { length: columns, k } = scene.point.parameters;
