@@ -4,16 +4,14 @@ import { Chart } from "circlet/charts";
 import { classColours, colour } from "circlet/colours";
 import { axesOf, domains, titleOf, valueAxis, wrapped } from "circlet/curves";
 import { Plane } from "circlet/draw";
-import { around, progression, shortestStep } from "circlet/geometry";
+import { around, outward, progression, shortestStep } from "circlet/geometry";
 import { range } from "circlet/numbers";
-import { embeddingIn, pairIn } from "circlet/pictures";
 import { inWords } from "circlet/words";
 
 export const NUMBERED = 20; // classes up to which one is drawn as its number
+export const CROWDED = 30; // numbers above which their names do not fit in their places
+const NAMELESS = 300; // above which they do not fit at all
 export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // two colours: positive, negative
-
-/** Side of the grid on which a classifier is asked. */
-export const gridSide = (atRest) => (atRest ? 224 : 64);
 
 /** Names of columns: word_1, word_2, ... */
 export const names = (count, word) => range(count, (i) => `${word}_${i + 1}`);
@@ -50,6 +48,19 @@ function linesOf(/** @type {Scene} */ scene, xy) {
   return progression(xy, scene.once("progression", atEnd));
 }
 
+/** Numbers joined by lines: each in its place, or a dot beside it. */
+function embeddingIn(xy, lines) {
+  const words = range(xy.length / 2);
+  const curves = [{ lines, colour: colour("line"), width: 1.1 }];
+  if (words.length <= CROWDED) {
+    const dots = [{ xy, colour: colour("paper"), size: 17 }];
+    return { curves, dots, texts: [{ xy, words, colour: colour("ink"), size: 12 }] };
+  }
+  const names = { xy: outward(xy, 0.09), words, colour: colour("quiet"), size: 8 };
+  const dots = [{ xy, colour: colour("ink"), size: 4 }];
+  return { curves, dots, texts: words.length > NAMELESS ? [] : [names] };
+}
+
 /** Tokens, marked, and positions. */
 function withPositions(xy, positions) {
   const words = range(xy.length / 2);
@@ -81,7 +92,10 @@ function embeddingPanel(holder) {
       const drawn = positions ? withPositions(xy, positions) : embeddingIn(xy, linesOf(scene, xy));
       plane.draw({ ...scene.axes, box, ...drawn });
     },
-    light: (scene, step, pair) => plane.ring(pairIn(shown, pair)),
+    light(scene, step, pair = []) {
+      const xy = pair.flatMap((a) => [shown[2 * a], shown[2 * a + 1]]);
+      plane.ring([{ xy, size: 22 }]);
+    },
     table({ arrays: { embedding, position }, d }, step) {
       /** @param {(n: number) => any[]} [named] */
       const rows = (series, named) => rowsOf(series.at(step), d, named);

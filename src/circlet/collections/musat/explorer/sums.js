@@ -1,22 +1,13 @@
 // Pair sums on the regions of the classifier, and which of them are imperfect.
-import { classColours, colour, paleColours } from "circlet/colours";
+import { classColours, colour } from "circlet/colours";
 import { Plane } from "circlet/draw";
-import { gridIn } from "circlet/geometry";
 import { classesAt } from "circlet/musat/network";
 import { pairsOf, sumsOf } from "circlet/musat/particles";
 import { imperfect, normRatio, ratioText } from "circlet/musat/shape";
-import { gridSide, NUMBERED, rowsOf } from "circlet/panels";
-import { byClass, CROWDED } from "circlet/pictures";
+import { CROWDED, NUMBERED, rowsOf } from "circlet/panels";
+import { byClass, regionsIn } from "circlet/pictures";
 
 const [MOVING, RESTING] = [60, 128]; // numbers up to which imperfections are counted, p^4 couples
-
-/** The classes that the network of a step gives in a box; none, if it is not known there. */
-function regionsIn(/** @type {Scene} */ scene, step, box, side) {
-  const weights = scene.isWhole && scene.weights(step);
-  if (!weights) return undefined;
-  const classes = classesAt(weights, 2, scene.fromPlane(gridIn(box, side)));
-  return { side, classes, colour: paleColours(scene.p) };
-}
 
 /**
  * Of pair sums in the plane: the number of each's class, or a dot of its colour, over regions, if
@@ -29,8 +20,7 @@ function sumsIn(xy, { p, target }, bad, isNumbered, regions) {
   const isInk = isNumbered && (regions || bad); // to be read on any background
   const colours = isInk ? () => colour("ink") : classColours(p);
   const size = isNumbered ? 9 : p > CROWDED ? 3.5 : 6;
-  const byTarget = byClass(p, target, xy, target);
-  const groups = byTarget.map((group, c) => ({ ...group, colour: colours(c), size }));
+  const groups = byClass(p, target, xy, target, colours, size);
   if (isNumbered) return { dots: [marks], texts: groups, regions };
   return { dots: [marks, ...groups], regions };
 }
@@ -93,7 +83,7 @@ export function sumsPanel(holder) {
     draw(scene, step, atRest) {
       const box = scene.box("sums", (at) => [places(scene, at)], step);
       const bad = scene.isWhole ? structure(scene, step, atRest)?.marked : undefined;
-      const regions = regionsIn(scene, step, box, gridSide(atRest));
+      const regions = regionsIn(scene, step, box, atRest, classesAt, scene.p);
       const isNumbered = scene.view.numbers && scene.p <= NUMBERED;
       drawn = places(scene, step);
       const shown = sumsIn(drawn, pairsIn(scene), bad, isNumbered, regions);

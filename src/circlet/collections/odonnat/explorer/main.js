@@ -1,11 +1,10 @@
 // What this collection adds to the explorer: of some sequences their embeddings and attention.
-import { classColours, colour, paleColours, rgb } from "circlet/colours";
+import { classColours, colour, rgb } from "circlet/colours";
 import { Cells, Plane } from "circlet/draw";
-import { gridIn } from "circlet/geometry";
 import { range } from "circlet/numbers";
 import { classesAt, embed, probes } from "circlet/odonnat/transformer";
-import { gridSide, names, rowsOf } from "circlet/panels";
-import { byClass } from "circlet/pictures";
+import { names, rowsOf } from "circlet/panels";
+import { byClass, regionsIn } from "circlet/pictures";
 
 /** The sequences that are looked at. */
 const probesOf = (/** @type {Scene} */ scene) =>
@@ -25,13 +24,6 @@ function sequenceTable(scene, matrix, width, word) {
   return [["tokens", "class", ...names(width, word)], rowsOf(matrix, width, named)];
 }
 
-/** The answers of the network on a grid of the plane; none if it is not the whole plane. */
-function regionsIn(/** @type {Scene} */ scene, step, box, side) {
-  if (!scene.isWhole) return undefined;
-  const classes = classesAt(scene.weights(step), 2, scene.fromPlane(gridIn(box, side)));
-  return { side, classes, colour: paleColours(scene.point.parameters.vocabulary) };
-}
-
 /** @type {MakePanel} */
 function sequencesPanel(holder) {
   const plane = new Plane(holder);
@@ -48,15 +40,13 @@ function sequencesPanel(holder) {
       const { label, sum } = probesOf(scene);
       const count = point.parameters.vocabulary;
       const box = scene.box("sequences", (at) => [places(scene, at)], step, false);
-      const colours = classColours(count);
       const size = view.numbers ? 11 : 6;
-      const byLabel = byClass(count, label, places(scene, step), sum);
-      const groups = byLabel.map((group, c) => ({ ...group, colour: colours(c), size }));
+      const groups = byClass(count, label, places(scene, step), sum, classColours(count), size);
       plane.draw({
         xLabel: `${axes.xLabel} of ξ`,
         yLabel: `${axes.yLabel} of ξ`,
         box,
-        regions: regionsIn(scene, step, box, gridSide(atRest)),
+        regions: regionsIn(scene, step, box, atRest, classesAt, count),
         [view.numbers ? "texts" : "dots"]: groups,
       });
     },
