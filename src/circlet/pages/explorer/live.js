@@ -17,9 +17,10 @@ function read(fields, settings) {
  *
  * A button with `data-with`, values of fields and a number of steps, starts it with these and pauses
  * it after those. Returns the player, and what shows again.
- * @type {(name: string, settings: any, simulation: Simulation) => { player: Player, draw(): void }}
+ * @type {(name: string, defaults: any, simulation: Simulation) => { player: Player, draw(): void }}
  */
-export function live(name, settings, { begin, step, show, files }) {
+export function live(name, defaults, { begin, step, show, files }) {
+  const settings = { ...defaults };
   const section = byId(`live-${name}`);
   const part = (id) => byId(`${name}-${id}`);
   const fields = [...section.querySelectorAll("fieldset input[type=number]")];

@@ -1,5 +1,6 @@
 // The live training of a network, and of a second one that differs in one knob, in the panels that
 // show a run. The equations are in network.js.
+import { parse } from "circlet/address";
 import { Series } from "circlet/catalogue";
 import { classColours } from "circlet/colours";
 import { byId } from "circlet/controls";
@@ -10,10 +11,7 @@ import { imperfect, readShape } from "circlet/musat/shape";
 import { Scene } from "circlet/scene";
 
 /** Each step in its own scale, with all that can be drawn. @type {View} */
-const VIEW = {
-  ...{ plane: 0, x: 0, y: 1, chosen: true, wanted: "", lines: "shortest" },
-  ...{ numbers: true, fit: true, fitted: true, log: false },
-};
+const VIEW = { ...parse("", {}).view, lines: "shortest", fit: true };
 
 /** A network in its panels and readings, whose ids begin with a name. */
 class Shown {
@@ -39,13 +37,10 @@ class Shown {
   get scene() {
     const { weights, trained, steps } = this.training;
     const { p, d } = this.sizes;
-    const series = (values, shape = [values.length]) => new Series([steps], shape, values);
-    const arrays = Object.entries(weights).map(([name, values]) => [name, series(values)]);
-    const known = {
-      embedding: series(weights.embedding, [p, d]),
-      trained: series(Float64Array.from(trained, Number)),
-    };
-    const logged = { ...Object.fromEntries(arrays), ...known };
+    const series = (values) => new Series([steps], [p, d], values); // the embedding's shape
+    /** @type {Arrays} */
+    const logged = { trained: series(Float64Array.from(trained, Number)) };
+    for (const [name, values] of Object.entries(weights)) logged[name] = series(values);
     const run = /** @type {any} */ ({});
     const point = /** @type {any} */ ({ parameters: { p, d }, steps });
     const system = /** @type {any} */ ({ signals: true });
@@ -134,7 +129,7 @@ export function train(defaults, knobs, makers) {
     for (const network of shown()) network.drawLosses(lossBox(shown()));
   };
   const files = (id) => both[0].fileOf(id) ?? both[1].fileOf(id);
-  live("network", { ...defaults }, { begin, step: advance, show, files });
+  live("network", defaults, { begin, step: advance, show, files });
   knob.addEventListener("change", () => {
     for (const part of byId("live-network").querySelectorAll("[data-other]")) {
       part.hidden = !knob.value;

@@ -82,28 +82,24 @@ export function simulate(defaults) {
   const stage = byId("particles-picture");
   const plane = new Plane(stage);
   const now = {}; // pairs and their weight; positions; the particle that is picked, and whether it is dragged
-  const { player, draw } = live(
-    "particles",
-    { ...defaults },
-    {
-      begin({ p, seed, std }) {
-        const pairs = pairsOf(p);
-        const weight = weightOf(pairs);
-        Object.assign(now, { pairs, weight, positions: start(p, seed, std) });
-        Object.assign(now, { picked: 0, isDragged: false });
-      },
-      step(settings) {
-        const held = placeOf(now.positions, now.picked);
-        step(now.positions, now.pairs, settings, now.weight);
-        if (now.isDragged) now.positions.set(held, 2 * now.picked);
-      },
-      show: (settings) => show(plane, now, settings),
-      files: () => ({
-        picture: plane,
-        table: () => [["particle", "x", "y"], rowsOf(now.positions, 2)],
-      }),
+  const { player, draw } = live("particles", defaults, {
+    begin({ p, seed, std }) {
+      const pairs = pairsOf(p);
+      const weight = weightOf(pairs);
+      Object.assign(now, { pairs, weight, positions: start(p, seed, std) });
+      Object.assign(now, { picked: 0, isDragged: false });
     },
-  );
+    step(settings) {
+      const held = placeOf(now.positions, now.picked);
+      step(now.positions, now.pairs, settings, now.weight);
+      if (now.isDragged) now.positions.set(held, 2 * now.picked);
+    },
+    show: (settings) => show(plane, now, settings),
+    files: () => ({
+      picture: plane,
+      table: () => [["particle", "x", "y"], rowsOf(now.positions, 2)],
+    }),
+  });
   const move = (place) => {
     now.positions.set(place, 2 * now.picked);
     draw();
