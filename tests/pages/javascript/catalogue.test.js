@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import { arraysOf, Series, unpackText } from "circlet/catalogue";
+import { arraysOf, Series, unpack } from "circlet/catalogue";
 import { close } from "./close.js";
 
 test("a packed text is unpacked", async () => {
   const packed = gzipSync("Mușat, −1").toString("base64");
-  assert.equal(await unpackText(packed), "Mușat, −1");
+  assert.equal(await unpack(packed).text(), "Mușat, −1");
 });
 
 /** A chunk as packing.py writes it. */
@@ -15,7 +15,7 @@ function chunk(arrays, ...blobs) {
   const padded = Buffer.concat([header, Buffer.from(" ".repeat(-header.length & 3))]);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(padded.length);
-  return new Uint8Array(Buffer.concat([length, padded, ...blobs]));
+  return new Uint8Array(Buffer.concat([length, padded, ...blobs])).buffer;
 }
 
 test("arrays of a chunk are 32-bit floats, or rounded ones with their scale", () => {

@@ -17,16 +17,11 @@ export function arrived(id) {
   });
 }
 
-/** The bytes of a packed text, base64 of gzip. */
-async function unpack(text) {
+/** What a packed text, base64 of gzip, holds: its `text()`, or its `arrayBuffer()`. */
+export function unpack(text) {
   const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-/** The text of a packed text. */
-export async function unpackText(text) {
-  return new TextDecoder().decode(await unpack(text));
+  return new Response(stream);
 }
 
 const NAN = -32768; // code of a value that is not finite
@@ -67,10 +62,8 @@ export class Series {
   }
 
   place(step) {
-    return Math.max(
-      0,
-      this.steps.findLastIndex((other) => other <= step),
-    );
+    const last = this.steps.findLastIndex((other) => other <= step);
+    return Math.max(0, last);
   }
 
   /** Its values at the i-th logged step; the last if none is named. */
@@ -79,11 +72,11 @@ export class Series {
   }
 }
 
-/** Arrays of runs, by run and name, of the bytes of their chunk. */
-export function arraysOf(bytes) {
-  const length = new DataView(bytes.buffer).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const buffer = bytes.buffer.slice(4 + length);
+/** Arrays of runs, by run and name, of their chunk. */
+export function arraysOf(/** @type {ArrayBuffer} */ chunk) {
+  const length = new DataView(chunk).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(chunk.slice(4, 4 + length)));
+  const buffer = chunk.slice(4 + length);
   const found = new Map();
   for (const array of header.arrays) {
     if (!found.has(array.run)) found.set(array.run, {});
@@ -99,7 +92,7 @@ const unpacked = new Map(); // promises of arrays, by the name of their data
 export async function packedAt(/** @type {Point} */ { place }, /** @type {Run} */ run) {
   if (run.shown === "outcome") return {};
   const name = run.shown === "training" ? `chunk-${place}-${run.seed}` : `chunk-${place}`;
-  const read = async () => arraysOf(await unpack(await arrived(name)));
+  const read = async () => arraysOf(await unpack(await arrived(name)).arrayBuffer());
   if (!unpacked.has(name)) unpacked.set(name, read());
   return (await unpacked.get(name)).get(run.run_id);
 }

@@ -1,9 +1,9 @@
-import { arrived, unpackText } from "circlet/catalogue";
+import { arrived, unpack } from "circlet/catalogue";
 import { byId, element } from "circlet/controls";
 import { explore } from "circlet/explore";
 import { panels } from "circlet/panels";
 
-const text = async (id) => unpackText(await arrived(id));
+const text = async (id) => unpack(await arrived(id)).text();
 
 function say(words) {
   byId("problem").textContent = words;
