@@ -214,9 +214,8 @@ export class Plane extends Picture {
       const half = `a${size / 2} ${size / 2} 0 1 0`;
       return `M${(Number(x) - size / 2).toFixed(1)} ${y}${half} ${size} 0${half} -${size} 0`;
     };
-    this.mark(
-      groups.flatMap(({ xy, size }) => finite(xy).map((n) => circle(xy, n, size))).join(""),
-    );
+    const rings = groups.flatMap(({ xy, size }) => finite(xy).map((n) => circle(xy, n, size)));
+    this.mark(rings.join(""));
   }
 }
 

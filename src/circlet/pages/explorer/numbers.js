@@ -8,11 +8,7 @@ export const range = (count, of = /** @type {any} */ ((i) => i)) =>
   Array.from({ length: count }, (_, i) => of(i));
 
 /** @type {(values: Iterable<number>) => number} */
-export const sum = (values) => {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
-};
+export const sum = (values) => Array.from(values).reduce((total, value) => total + value, 0);
 
 /** Items by what `key` gives of each, in their order. @type {<T, K>(items: T[], key: (item: T) => K) => Map<K, T[]>} */
 export function grouped(items, key) {

@@ -37,11 +37,7 @@ function normed(x) {
 function tables({ embedding, position, query, "value.weight": value }, d) {
   const known = new Map();
   const made = (token, at) => {
-    const e = Float64Array.from(
-      { length: d },
-      (_, i) => embedding[token * d + i] + position[at * d + i],
-    );
-    const z = normed(e);
+    const z = normed(range(d, (i) => embedding[token * d + i] + position[at * d + i]));
     const score = project(query, d, z)[0] / Math.sqrt(d);
     return { score, v: project(value, d, z) };
   };
