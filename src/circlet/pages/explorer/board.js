@@ -127,7 +127,7 @@ export class Board {
   note(/** @type {Panel} */ panel, step) {
     const { scene } = this;
     const logged = scene.logged(panel.source, step);
-    const isFinite = scene.isFinite(panel.source, step);
+    const isFinite = scene.arrays[panel.source].at(step).every(Number.isFinite);
     const words = isFinite ? panel.note?.(scene, step) : "some values are not finite";
     return [logged !== step && `as logged at step ${logged}`, words].filter(Boolean).join("; ");
   }

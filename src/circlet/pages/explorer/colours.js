@@ -43,17 +43,16 @@ const PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9
 const ON_BLACK = ["#6fb6e6", "#ff9e5e", "#4fd0aa", "#e6a6c8", "#f0b840", "#a6dcf7"];
 
 /** A colour for each of n classes: few that all readers distinguish, or many around the circle. */
-export const classColours = (n) => (n > PALETTE.length ? wheel(n, 36, 68, 8, 70) : few());
+export function classColours(n) {
+  if (n > PALETTE.length) return wheel(n, 36, 68, 8, 70);
+  const palette = isDark() ? ON_BLACK : PALETTE;
+  return (i) => palette[i];
+}
 
 /** The same, as a background. */
 export function paleColours(n) {
   if (n > PALETTE.length) return wheel(n, 86, 24, 4, isDark() ? 45 : 70);
   return (i) => `color-mix(in srgb, ${PALETTE[i]} 28%, ${isDark() ? "#1c1c1e" : "#ffffff"})`;
-}
-
-function few() {
-  const palette = isDark() ? ON_BLACK : PALETTE;
-  return (i) => palette[i];
 }
 
 /** Colours around the circle; neighbours differ by their lightness, too. */

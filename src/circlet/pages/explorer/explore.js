@@ -52,10 +52,8 @@ function wireKeys(/** @type {State} */ state) {
 function wire(/** @type {State} */ state) {
   for (const id of ["system", "experiment"]) {
     on(id, "change", ({ value }) => {
-      choosePoint(
-        state,
-        state.points.find((point) => point[id] === value),
-      );
+      const first = state.points.find((point) => point[id] === value);
+      choosePoint(state, first);
     });
   }
   on("step-slider", "input", ({ value }) => moveTo(state, Number(value)));
@@ -91,12 +89,9 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
     goTo: (step) => goTo(state, step),
     light: (pair) => state.boards.forEach((board) => board.light(pair, stepOf(state))),
   };
+  const board = (/** @type {Board["what"]} */ what) => new Board(names, makers, tools, what);
   /** @type {State["boards"]} */
-  const boards = [
-    new Board(names, makers, tools, "run"),
-    new Board(names, makers, tools, "kept"),
-    new Board(names, makers, tools, "tour"),
-  ];
+  const boards = [board("run"), board("kept"), board("tour")];
   const { view } = parse("", boards[0].choices);
   const points = inOrder(catalogue);
   /** @type {State} */

@@ -55,9 +55,6 @@ async function recallKept(/** @type {State} */ state, runId) {
   const point = ownerOf(state, runId);
   if (!point && now) release(state);
   if (!point || now === runId) return;
-  await keep(
-    state,
-    point,
-    point.runs.find((run) => run.run_id === runId),
-  );
+  const kept = point.runs.find((run) => run.run_id === runId);
+  await keep(state, point, kept);
 }

@@ -194,7 +194,6 @@ function signalsPanel(holder, { plotly, goTo }) {
         xaxis: stepAxis(scene),
         yaxis: { title: { text: "signal" } },
         annotations: namesOf(series.frame(), coloured, colours),
-        margin: { l: 58, r: 26, t: 8, b: 40 },
         uirevision: sameView(scene),
       });
     },

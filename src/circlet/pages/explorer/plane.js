@@ -47,13 +47,8 @@ export function offerPlanes(/** @type {Scene} */ scene, panels) {
   const planes = range(frequencies, (i) => [i + 1, `frequency ${i + 1}`]);
   options("plane", [...main, [0, "dimensions"], ...planes], view.plane);
   const width = view.plane === COMPONENTS ? components.length : d;
-  for (const id of ["x", "y"]) {
-    options(
-      id,
-      range(width, (i) => [i, `${i + 1}`]),
-      view[id],
-    );
-  }
+  const axes = range(width, (i) => [i, `${i + 1}`]);
+  for (const id of ["x", "y"]) options(id, axes, view[id]);
   byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
   byId("lines").value = view.lines;
   byId("fit").checked = view.fit;

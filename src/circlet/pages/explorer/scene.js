@@ -83,11 +83,6 @@ export class Scene {
     return this.arrays[name]?.logged(step);
   }
 
-  /** Whether all values of an array are finite at some step: of a run that has diverged, not. */
-  isFinite(name, step) {
-    return this.arrays[name].at(step).every(Number.isFinite);
-  }
-
   /**
    * How far apart are numbers that are neighbours on a circle, if any: that of the plane's frequency,
    * or of the strongest where the plane is all there is.

@@ -50,10 +50,8 @@ export function tell(/** @type {State} */ { tour, scene, at, boards: [, , board]
   board.scene = seen;
   const own = seen?.system.panels ?? [];
   const some = tour.stop?.panels ?? own.slice(0, 1);
-  board.use(
-    seen?.system,
-    some.filter((name) => own.includes(name)),
-  );
+  const shown = some.filter((name) => own.includes(name));
+  board.use(seen?.system, shown);
   if (!seen) return;
   board.arrange(seen);
   board.drawCharts();
@@ -66,8 +64,7 @@ function say(/** @type {State["tour"]} */ { stops, stop }) {
   byId("tour-next").textContent = stop === stops.at(-1) ? "First stop" : "Next stop";
   for (const link of byId("tour-stops").querySelectorAll("a")) {
     const isHere = stop && link.hash === addressOf(stop);
-    if (isHere) link.setAttribute("aria-current", "step");
-    else link.removeAttribute("aria-current");
+    link.ariaCurrent = isHere ? "step" : null;
   }
 }
 
@@ -79,7 +76,5 @@ export function introduce(/** @type {System} */ { introduction, terms }) {
     element("dd", { textContent: meaning }),
   ]);
   byId("terms").hidden = !entries.length;
-  byId("terms")
-    .querySelector("dl")
-    .replaceChildren(...entries);
+  document.querySelector("#terms dl").replaceChildren(...entries);
 }
