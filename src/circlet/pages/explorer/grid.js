@@ -11,14 +11,15 @@ export const sweptIn = (/** @type {Experiment} */ { swept }) =>
     .map((parameter, place) => ({ ...parameter, place }))
     .sort((a, b) => Number(a.words) - Number(b.words) || b.values.length - a.values.length);
 
+/** What a point has of what is swept, in words. */
+const valuesOf = (/** @type {Point} */ { at }, swept) =>
+  swept.map(({ name, values, place }) => `${inWords(name)} ${values[at[place]]}`);
+
 /** A point by what is swept, else by its experiment, if it is alone there, or its name. */
 export function titleOf(/** @type {Point} */ point, swept, isAlone) {
-  const words = swept.map(
-    ({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`,
-  );
   const seeds = Object.entries(point.seeds).map(([name, seed]) => `${name} seed ${seed}`);
   const otherwise = isAlone ? inWords(point.experiment) : point.name;
-  return [...words, ...seeds].join(", ") || otherwise;
+  return [...valuesOf(point, swept), ...seeds].join(", ") || otherwise;
 }
 
 /** Where an estimate lies between the ends of all, or of what there can be, 0 to 1. */
@@ -105,9 +106,7 @@ function tables(/** @type {State} */ state) {
     const every = points.map((point) => cell(state, point, `${titleIn(state, point)}: `));
     return [element("div", { className: "list" }, ...every)];
   }
-  const captionOf = (point) =>
-    others.map(({ name, values, place }) => `${inWords(name)} ${values[point.at[place]]}`);
-  const parts = grouped(points, (point) => captionOf(point).join(", "));
+  const parts = grouped(points, (point) => valuesOf(point, others).join(", "));
   return [...parts].map(([caption, own]) => table(state, own, x, y, caption));
 }
 

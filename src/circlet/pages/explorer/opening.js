@@ -1,6 +1,6 @@
 // Which run the page opens with, and the order of what there is to choose from.
 import { sum } from "circlet/numbers";
-import { counted, inWords } from "circlet/words";
+import { inWords } from "circlet/words";
 
 /** Points with runs, by system, those of experiments with the most runs first; each has its `place`. */
 export function inOrder(/** @type {Catalogue} */ { points, systems }) {
@@ -38,5 +38,6 @@ export function experimentInWords(name, /** @type {Experiment} */ { swept }, run
     const words = values.length > 3 ? `${values[0]} to ${values.at(-1)}` : values.join(", ");
     return `${inWords(parameter)} ${words}`;
   });
-  return `${inWords(name)}: ${[...ranges, counted(runs, "run")].join("; ")}`;
+  const count = `${runs} run${runs === 1 ? "" : "s"}`;
+  return `${inWords(name)}: ${[...ranges, count].join("; ")}`;
 }

@@ -149,12 +149,6 @@ function lacksSignals(/** @type {Scene} */ scene) {
   return `There are ${scene.tokens} tokens, ${why}.`;
 }
 
-/** Frequencies whose signals are coloured: those in a column of the run, or else all. */
-function colouredIn(/** @type {Scene} */ { arrays: { signals }, run, system }) {
-  const some = run[system.coloured] ?? [];
-  return some.length ? some : range(signals.size, (i) => i + 1);
-}
-
 /** Names of the signals that end large: of the others the names would cover each other. */
 function namesOf(last, coloured, colours) {
   const strong = Math.max(...last) / 10;
@@ -177,7 +171,8 @@ function signalsPanel(holder, { plotly, goTo }) {
     },
     draw(scene) {
       const series = scene.arrays.signals;
-      const coloured = colouredIn(scene);
+      const some = scene.run[scene.system.coloured] ?? []; // frequencies
+      const coloured = some.length ? some : range(series.size, (i) => i + 1);
       const colours = classColours(coloured.length);
       const traces = range(series.size, (i) => {
         const rank = coloured.indexOf(i + 1);

@@ -9,6 +9,3 @@ export function rounded(value) {
   const size = Math.abs(value);
   return `${size > 100 && size < 1e9 ? Math.round(value) : Number(value.toPrecision(3))}`;
 }
-
-/** @type {(count: number, word: string) => string} */
-export const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -75,8 +75,7 @@ class Shown {
 
   /** Its losses as curves: [step, log10 of the train or the test loss, ...]. */
   get logarithms() {
-    const of = (column) =>
-      this.losses.flatMap((row) => (row[column] > 0 ? [row[0], Math.log10(row[column])] : []));
+    const of = (column) => this.losses.flatMap((row) => [row[0], Math.log10(row[column])]);
     return [of(1), of(2)];
   }
 
