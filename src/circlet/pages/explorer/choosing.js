@@ -2,7 +2,7 @@
 import { packedAt } from "circlet/catalogue";
 import { byId, element, options } from "circlet/controls";
 import { offerPoints, titleIn } from "circlet/grid";
-import { drawCharts, goTo, moving, show } from "circlet/moving";
+import { goTo, moving, redraw, show } from "circlet/moving";
 import { experimentInWords, runsOf } from "circlet/opening";
 import { offerPlanes, usualPlane } from "circlet/plane";
 import { offerRuns, wantedOf } from "circlet/runs";
@@ -129,8 +129,7 @@ function chooseRun(/** @type {State} */ state, run, arrays, step, isLinked = fal
   try {
     if (arrays instanceof Error) throw arrays;
     open(state, run, arrays, step, isLinked);
-    drawCharts(state);
-    show(state);
+    redraw(state);
     state.say("");
   } catch (error) {
     const [board, , ofTour] = state.boards;
@@ -204,8 +203,7 @@ export async function keep(/** @type {State} */ state, point, run) {
   board.arrange(scene);
   scene.seeAs(view);
   mark(boards, `Kept: ${titleIn(state, point)}, seed ${run.seed}, ${run.outcome}.`);
-  drawCharts(state);
-  show(state);
+  redraw(state);
 }
 
 export function release(/** @type {State} */ state) {

@@ -7,7 +7,7 @@ import { byId, on, onScheme } from "circlet/controls";
 import { offerFiles } from "circlet/files";
 import { wirePoints } from "circlet/grid";
 import { recall } from "circlet/linking";
-import { drawCharts, goTo, moveTo, playStop, trainingPlayer, show, stepOf } from "circlet/moving";
+import { goTo, moveTo, playStop, redraw, stepOf, trainingPlayer } from "circlet/moving";
 import { inOrder } from "circlet/opening";
 import { offerPlanes } from "circlet/plane";
 import { wireRuns } from "circlet/runs";
@@ -19,8 +19,7 @@ function see(/** @type {State} */ state, changes) {
   Object.assign(view, changes);
   offerPlanes(scene, boards[0].shown);
   boards[1].scene?.seeAs(view);
-  drawCharts(state);
-  show(state);
+  redraw(state);
 }
 
 function wireView(/** @type {State} */ state) {
@@ -71,9 +70,7 @@ function wire(/** @type {State} */ state) {
     return { ...file, redraw: () => file.redraw(stepOf(state)) };
   });
   onScheme(() => {
-    if (!state.scene) return;
-    drawCharts(state);
-    show(state);
+    if (state.scene) redraw(state);
   });
   addEventListener("hashchange", () => recall(state));
 }

@@ -14,10 +14,6 @@ const SLOWEST = 2; // steps a second
 /** The step that is looked at. */
 export const stepOf = (/** @type {State} */ { scene, at }) => scene.steps[at];
 
-export function drawCharts(/** @type {State} */ { boards }) {
-  for (const board of boards) board.drawCharts();
-}
-
 function drawMoving(/** @type {State} */ state, atRest) {
   tell(state);
   for (const board of state.boards) board.drawMoving(stepOf(state), atRest);
@@ -29,6 +25,12 @@ export function show(/** @type {State} */ state) {
   drawMoving(state, false);
   moving(state);
   if (!state.player.playing) state.resting = setTimeout(() => rest(state), REST);
+}
+
+/** Draw what is seen anew, with its charts. */
+export function redraw(/** @type {State} */ state) {
+  for (const board of state.boards) board.drawCharts();
+  show(state);
 }
 
 /** Something moves: it is not at rest. */
