@@ -57,21 +57,12 @@ SYSTEM = SystemSpec(
         Outcome("n_circles", "number of circles", "count", "circle_counts"),
         parameters.TEST_ACCURACY,
         Outcome("n_circles_absolute", "number of circles by rule B", "count", "circle_counts"),
-        Outcome(
-            "mean_circularity",
-            "mean initial circularity",
-            "mean",
-            "circle_counts",
-            unit="0..1",
-            seed="embedding_seed",
-        ),
-        Outcome(
-            "max_circularity",
-            "largest initial circularity",
-            "mean",
-            "circle_counts",
-            unit="0..1",
-            seed="embedding_seed",
+        *(
+            Outcome(name, label, "mean", "circle_counts", unit="0..1", seed="embedding_seed")
+            for name, label in (
+                ("mean_circularity", "mean initial circularity"),
+                ("max_circularity", "largest initial circularity"),
+            )
         ),
     ),
     run_columns={"test_accuracy": "test accuracy", "test_loss": "test loss"},

@@ -57,23 +57,12 @@ SYSTEM = SystemSpec(
         Outcome("is_circle", "ends as a circle", "share", "structures"),
         parameters.TEST_ACCURACY,
         Outcome("imperfections", "imperfections of grids", "count", "structures", where=GRID),
-        Outcome(
-            "circle_accuracy",
-            "test accuracy of circles",
-            "mean",
-            "structures",
-            "test_accuracy",
-            CIRCLE,
-            unit="0..1",
-        ),
-        Outcome(
-            "grid_accuracy",
-            "test accuracy of grids",
-            "mean",
-            "structures",
-            "test_accuracy",
-            GRID,
-            unit="0..1",
+        *(
+            Outcome(name, label, "mean", "structures", "test_accuracy", where, unit="0..1")
+            for name, label, where in (
+                ("circle_accuracy", "test accuracy of circles", CIRCLE),
+                ("grid_accuracy", "test accuracy of grids", GRID),
+            )
         ),
     ),
     run_columns={
