@@ -41,6 +41,13 @@ OPTIMIZER = choice(
 MOMENTUM = number(
     "Momentum of sgd; the other optimisers have none.", 0.0, minimum=0, exclusiveMaximum=1
 )
+RESIDUAL = choice(
+    "Formula for the gradient of the cross-entropy with respect to the logit of the right class. "
+    "exact: minus the sum of the other probabilities; cancelling: softmax - 1, as in PyTorch; "
+    "rounding destroys it if the probability is near 1.",
+    "exact",
+    "cancelling",
+)
 
 CROSS_ENTROPY = {
     "train_loss": Metric("mean cross-entropy on the train set", "nat"),

@@ -35,12 +35,6 @@ SYSTEM = SystemSpec(
             "cross_entropy",
             "squared_error",
         ),
-        "residual": choice(
-            "Formula for the gradient of the cross-entropy with respect to the logit of the right "
-            "class. exact: minus the sum of the other probabilities; cancelling: softmax - 1, as "
-            "in PyTorch; rounding destroys it if the probability is near 1.",
-            "exact",
-            "cancelling",
-        ),
+        "residual": parameters.RESIDUAL,
     },
 )

@@ -45,13 +45,7 @@ SYSTEM = SystemSpec(
             "normal",
         ),
         "embedding_std": parameters.EMBEDDING_STD,
-        "residual": choice(
-            "Formula for the gradient of the loss with respect to the logit of the right class. "
-            "exact: minus the sum of the other probabilities; cancelling: softmax - 1, as in "
-            "PyTorch; rounding destroys it if the probability is near 1.",
-            "exact",
-            "cancelling",
-        ),
+        "residual": parameters.RESIDUAL,
     },
     outcomes=(
         Outcome("n_circles", "number of circles", "count", "circle_counts"),
