@@ -21,13 +21,8 @@ class Settings(native.Settings):
 
     maker = "particles"
     _fields_ = (
-        ("p", native.WHOLE),
-        ("d", native.WHOLE),
-        ("g_a", native.REAL),
-        ("g_r", native.REAL),
-        ("f_a", native.REAL),
-        ("step_size", native.REAL),
-        ("std", native.REAL),
+        *((name, native.WHOLE) for name in ("p", "d")),
+        *((name, native.REAL) for name in ("g_a", "g_r", "f_a", "step_size", "std")),
         ("per_coordinate", native.FLAG),
     )
 

@@ -7,6 +7,8 @@ import numpy as np
 from circlet import native
 from circlet.study.seeds import Seeds
 
+_SIZES = ("p", "d", "length", "k", "vocabulary", "hidden", "batch_size")
+
 
 def sequences(parameters: dict[str, Any], seeds: Seeds) -> tuple[np.ndarray, np.ndarray]:
     """Tokens of the train and of the test set of one run, (n_train, length), (n_test, length)."""
@@ -55,13 +57,7 @@ class Settings(native.Settings):
 
     maker = "sparse_transformer"
     _fields_ = (
-        ("p", native.WHOLE),
-        ("d", native.WHOLE),
-        ("length", native.WHOLE),
-        ("k", native.WHOLE),
-        ("vocabulary", native.WHOLE),
-        ("hidden", native.WHOLE),
-        ("batch_size", native.WHOLE),
+        *((name, native.WHOLE) for name in _SIZES),
         ("has_bias", native.FLAG),
         ("dropout", native.REAL),
         ("sizes", native.WHOLE * 2),
@@ -71,9 +67,8 @@ class Settings(native.Settings):
 
 def kernel(parameters: dict[str, Any], seeds: Seeds) -> Settings:
     """The settings of the native kernel for one run."""
-    names = ("p", "d", "length", "k", "vocabulary", "hidden", "batch_size", "dropout")
     return Settings(
-        **{name: parameters[name] for name in names},
+        **{name: parameters[name] for name in (*_SIZES, "dropout")},
         has_bias=parameters["bias"],
         sizes=(parameters["n_train"], parameters["n_test"]),
         tokens=np.concatenate(sequences(parameters, seeds)),
