@@ -3,6 +3,7 @@
 import pytest
 from conftest import config, ran, run_blocks
 from test_checkpoints import logs as logs_of
+from test_checkpoints import steps_of
 
 from circlet.study import planning
 from circlet.training import job
@@ -15,9 +16,13 @@ SYSTEMS = {
 }
 
 
-def made(folder, steps, **changes):
-    """Run all blocks of a small study, and return it."""
-    return run_blocks(planning.plan(config(folder, steps=steps, keep_state=True, **changes)))
+def kept(folder, steps, **changes):
+    """A small study that keeps its final states."""
+    return planning.plan(config(folder, steps=steps, keep_state=True, **changes))
+
+
+def made(*arguments, **changes):
+    return run_blocks(kept(*arguments, **changes))
 
 
 def logs(study):
@@ -30,10 +35,8 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
     short = made(tmp_path / "a", 30, **own)
     first = next(short.blocks)
     assert first.state.exists()
-    steps = []
-    longer = planning.plan(config(tmp_path / "a", steps=60, keep_state=True, **own))
-    for block in longer.blocks:
-        job.run_block(block, "cpu", lambda done, of: steps.append(done % 60 or 60))
+    longer = kept(tmp_path / "a", 60, **own)
+    steps = [done % 60 or 60 for block in longer.blocks for done in steps_of(block)]
     assert min(steps) > 30 and not caplog.text  # no step is repeated, nothing is refused
     assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
     # The state kept then is that of the new end, so runs can go on again.
@@ -43,13 +46,8 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
 
 def test_fewer_logs_train_nothing(tmp_path):
     made(tmp_path / "a", 40, log={"curves": {"every": 5}})
-    steps = []
-    fewer = planning.plan(
-        config(tmp_path / "a", steps=40, keep_state=True, log={"curves": {"every": 20}})
-    )
-    for block in fewer.blocks:
-        job.run_block(block, "cpu", lambda done, of: steps.append(done))
-    assert not steps
+    fewer = kept(tmp_path / "a", 40, log={"curves": {"every": 20}})
+    assert not [step for block in fewer.blocks for step in steps_of(block)]
     assert logs(fewer) == logs(made(tmp_path / "b", 40, log={"curves": {"every": 20}}))
 
 
@@ -74,7 +72,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     """A checkpoint also stores the kept states of groups that have not started."""
     own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **own)
-    longer = planning.plan(config(tmp_path / "a", steps=40, keep_state=True, **own))
+    longer = kept(tmp_path / "a", 40, **own)
     (block,) = longer.blocks
 
     class Stop(Exception):
@@ -89,8 +87,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr("circlet.training.native_run.LONGEST", 0.0)
     with pytest.raises(Stop):
         job.run_block(block, "cpu", stop)
-    steps = []
-    job.run_block(block, "cpu", lambda done, of: steps.append(done))
+    steps = steps_of(block)
     assert steps == [*range(30, 41), *range(61, 81)] or steps == [*range(31, 41), *range(61, 81)]
     assert logs(longer) == logs(made(tmp_path / "b", 40, **own))
 
