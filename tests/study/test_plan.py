@@ -119,10 +119,8 @@ def test_what_exists_is_never_renamed(decays, more, blocks):
 
 
 def test_grid_and_cases_combine():
-    study = planning.plan(
-        config(sweep={"weight_decay": [0, 1]}, cases=[{"p": 5, "d": 3}, {"p": 7}])
-    )
-    assert [p.name for p in study.points] == [
+    cases = [{"p": 5, "d": 3}, {"p": 7}]
+    assert names(sweep={"weight_decay": [0, 1]}, cases=cases) == [
         "p5_d3_wd0", "p5_d3_wd1", "p7_d2_wd0", "p7_d2_wd1",
     ]  # fmt: skip
 

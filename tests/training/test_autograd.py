@@ -1,7 +1,5 @@
 """Networks given as a plain nn.Module and a loss: equal to a plain training loop."""
 
-import shutil
-
 import numpy as np
 import pytest
 import torch
@@ -171,10 +169,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("runs", [1, 2])
-def test_what_cannot_be_is_one_line(tmp_path, name, runs):
+def test_what_cannot_be_is_one_line(network, name, runs):
     old, new, said = WRONG[name]
-    folder = edited(tmp_path, f"n{abs(hash((name, runs)))}", ("equations/quadratic.py", old, new))
-    own = point("quadratic", folder, runs=runs, steps=3)
+    edit(network / "equations/quadratic.py", old, new)
+    own = point("quadratic", network, runs=runs, steps=3)
     only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
     if only_stacked and runs == 1:
         run.run(own, [0], CPU)  # without vmap, all of that is possible
@@ -184,14 +182,10 @@ def test_what_cannot_be_is_one_line(tmp_path, name, runs):
     assert "\n" not in str(caught.value)
 
 
-def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_path):
-    folder = edited(
-        tmp_path,
-        "unbatched",
-        ("equations/quadratic.py", *WRONG["item"][:2]),
-        ("systems/quadratic.py", "metrics=", "batched=False,\n    metrics="),
-    )
-    own = point("quadratic", folder, steps=5)
+def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(network):
+    edit(network / "equations/quadratic.py", *WRONG["item"][:2])
+    edit(network / "systems/quadratic.py", "metrics=", "batched=False,\n    metrics=")
+    own = point("quadratic", network, steps=5)
     assert run.group_size(own, 4, CPU) == 1
     ends = run.run(own, range(4), CPU)["parameters"].to_pandas()
     assert len(set(ends["seed"])) == 4
@@ -204,25 +198,15 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(tmp_pat
 # Errors that make a run depend on other runs, interruptions or logs.
 
 
-def edited(tmp_path, name, *changes):
-    """Copy the networks with edits, (file, old, new) each."""
-    folder = shutil.copytree(NETWORKS, tmp_path / name)
-    for file, old, new in changes:
-        edit(folder / file, old, new)
-    return folder
-
-
-def test_metrics_of_a_lone_run_may_not_draw(tmp_path):
-    change = ("    found = {}", "    found = {}\n    torch.rand(1)")
-    folder = edited(tmp_path, "draws", ("equations/quadratic.py", *change))
+def test_metrics_of_a_lone_run_may_not_draw(network):
+    edit(network / "equations/quadratic.py", "found = {}", "found = {}\n    torch.rand(1)")
     with pytest.raises(CircletError, match=r"metrics\(\) draws random numbers"):
-        run.run(point("quadratic", folder, steps=3), [0], CPU)
+        run.run(point("quadratic", network, steps=3), [0], CPU)
 
 
-def test_metrics_may_use_the_evaluation_mode(tmp_path):
-    change = ("    found = {}", "    found = {}\n    network.eval()")
-    folder = edited(tmp_path, "evaluates", ("equations/quadratic.py", *change))
-    own = point("quadratic", folder, steps=3)
+def test_metrics_may_use_the_evaluation_mode(network):
+    edit(network / "equations/quadratic.py", "found = {}", "found = {}\n    network.eval()")
+    own = point("quadratic", network, steps=3)
     data = autograd.equations(own.system).data(own.parameters, [own.seeds(0)], torch.float64, CPU)
     arrays = autograd.equations(own.system).initial(own.parameters, own.seeds(0))
     weights = {name: torch.as_tensor(array)[None] for name, array in arrays.items()}
@@ -230,8 +214,7 @@ def test_metrics_may_use_the_evaluation_mode(tmp_path):
     assert all(module.training for module in data.network.modules())
 
 
-def test_a_system_without_labels_has_a_name(tmp_path):
-    change = ('label="w", ', "")
-    folder = edited(tmp_path, "unlabelled", ("systems/regression.py", *change))
-    own = point("regression", folder, dtype="float32")
+def test_a_system_without_labels_has_a_name(network):
+    edit(network / "systems/regression.py", 'label="w", ', "")
+    own = point("regression", network, dtype="float32")
     assert own.name == "defaults"

@@ -54,21 +54,23 @@ def norms(tables):
     return np.sqrt(squares.groupby([frame["step"], frame["seed"]]).sum().unstack().to_numpy())
 
 
-def losses(of, seed, share, warm_up=1):
-    """Return the train losses of a usual PyTorch loop whose settings change.
+def assert_as_in_a_usual_loop(of, found, share, warm_up=1):
+    """Compare train losses with those of a usual PyTorch loop whose settings change.
 
     ``share`` gives the part of the change that a step, counted from 1, has.
     """
-    reference = plain.one(of.system.name, of.parameters, of.seeds(seed), torch.float64)
-    [group], found = reference.optimizer.param_groups, [reference.loss()]
-    for step in range(1, STEPS + 1):
-        for ours, theirs in (("weight_decay", "weight_decay"), ("learning_rate", "lr")):
-            first = of.parameters[ours]
-            group[theirs] = first + share(step) * (LATER[ours] - first)
-        group["lr"] *= min(1, step / warm_up)
-        reference.step(step)
-        found.append(reference.loss())
-    return found
+    for seed in (0, 1):
+        reference = plain.one(of.system.name, of.parameters, of.seeds(seed), torch.float64)
+        [group], expected = reference.optimizer.param_groups, [reference.loss()]
+        for step in range(1, STEPS + 1):
+            for ours, theirs in (("weight_decay", "weight_decay"), ("learning_rate", "lr")):
+                first = of.parameters[ours]
+                group[theirs] = first + share(step) * (LATER[ours] - first)
+            group["lr"] *= min(1, step / warm_up)
+            reference.step(step)
+            expected.append(reference.loss())
+        mine = found[found["seed"] == seed]["train_loss"]
+        np.testing.assert_allclose(mine, expected, rtol=1e-6)  # logs are float32
 
 
 @pytest.mark.parametrize("over", [1, 7])
@@ -78,21 +80,14 @@ def test_settings_change_as_in_a_usual_loop(train, over):
     until = found["step"] <= BEGINS
     assert found[until].equals(same[until])  # bit by bit
     assert (found[~until]["train_loss"] != same[~until]["train_loss"]).all()
-    for seed in (0, 1):
-        expected = losses(changed, seed, lambda step: min(1, max(0, step - BEGINS) / over))
-        mine = found[found["seed"] == seed]["train_loss"]
-        np.testing.assert_allclose(mine, expected, rtol=1e-6)  # logs are float32
+    assert_as_in_a_usual_loop(changed, found, lambda step: min(1, max(0, step - BEGINS) / over))
 
 
 @pytest.mark.parametrize("warm_up", [4, BEGINS + 3])
 def test_the_learning_rate_warms_up_and_changes(train, warm_up):
     """As in a usual loop, also if the change begins before the warm-up ends."""
     both = point({"warm_up": {"steps": warm_up}}, {"change": {"step": BEGINS, **LATER}})
-    found = curves(train(both))
-    for seed in (0, 1):
-        expected = losses(both, seed, lambda step: step > BEGINS, warm_up)
-        mine = found[found["seed"] == seed]["train_loss"]
-        np.testing.assert_allclose(mine, expected, rtol=1e-6)
+    assert_as_in_a_usual_loop(both, curves(train(both)), lambda step: step > BEGINS, warm_up)
 
 
 def test_a_clamped_norm_stays(train):

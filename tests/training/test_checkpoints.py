@@ -58,24 +58,34 @@ def block_of(tmp_path, name="constant_attention", **changes):
     return next(planning.plan(config(tmp_path, **settings)).blocks)
 
 
-class After:
+def after(steps):
     """Act like a signal that arrives after a number of steps, counted over all groups."""
+    caught = []
 
-    def __init__(self, steps, number=signal.SIGTERM):
-        self.steps, self.number, self.caught = steps, number, []
+    def stop(done, _):
+        if done >= steps:
+            caught.append(signal.SIGTERM)
 
-    def __call__(self, done, steps):
-        if done >= self.steps:
-            self.caught.append(self.number)
+    return stop, caught
 
 
 def interrupt(block, steps):
-    stop = After(steps)
     with pytest.raises(Interrupted) as raised:
-        job.run_block(block, "cpu", stop, stop.caught)
+        job.run_block(block, "cpu", *after(steps))
     assert raised.value.signal == signal.SIGTERM
     assert block.checkpoint.exists()
     assert not block.log("runs").exists()
+
+
+def kill(block, steps):
+    """End a run of a block at a step, at once like SIGKILL: nothing is saved then."""
+
+    def killed(done, _):
+        if done == steps:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run_block(block, "cpu", killed)
 
 
 def steps_of(block):
@@ -130,13 +140,7 @@ def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
     clock = iter(range(100_000))  # a second passes at each look at the clock
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
     block = block_of(tmp_path)
-
-    def kill(done, _):
-        if done == 35:
-            raise KeyboardInterrupt  # at once, like SIGKILL: nothing is saved
-
-    with pytest.raises(KeyboardInterrupt):
-        job.run_block(block, "cpu", kill)
+    kill(block, 35)
     assert 15 < steps_of(block)[0] < 35
 
 
@@ -203,9 +207,8 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", full)
     job.run_block(block, "cpu")
     assert block.log("runs").exists()
-    stop = After(20)
     with pytest.raises(Interrupted, match="nothing was saved"):
-        job.run_block(block_of(tmp_path, steps=41), "cpu", stop, stop.caught)
+        job.run_block(block_of(tmp_path, steps=41), "cpu", *after(20))
 
 
 def test_a_checkpoint_of_another_release_is_left_unused(tmp_path, caplog):
@@ -240,9 +243,8 @@ def test_a_block_resumes_on_another_machine_from_the_address(undisturbed, tmp_pa
     """The folder of results is lost with the machine; the address is not."""
     address = (tmp_path / "kept").as_uri()
     block = block_of(tmp_path / "first")
-    stop = After(20)
     with pytest.raises(Interrupted):
-        job.run_block(block, "cpu", stop, stop.caught, address=address)
+        job.run_block(block, "cpu", *after(20), address=address)
     shutil.rmtree(tmp_path / "first")
     block = block_of(tmp_path / "second")
     job.run_block(block, "cpu", address=address)
@@ -252,8 +254,8 @@ def test_a_block_resumes_on_another_machine_from_the_address(undisturbed, tmp_pa
 
 
 def test_an_address_that_cannot_be_reached_stops_no_run(tmp_path, caplog):
-    block, stop = block_of(tmp_path), After(20)
+    block = block_of(tmp_path)
     with caplog.at_level("INFO"), pytest.raises(Interrupted, match="saved"):
-        job.run_block(block, "cpu", stop, stop.caught, address="what://is/this")
+        job.run_block(block, "cpu", *after(20), address="what://is/this")
     assert "checkpoint: what://is/this" in caplog.text
     assert block.checkpoint.exists()

@@ -32,11 +32,8 @@ with devices.claim("cuda") as device:
 
 
 @pytest.fixture
-def job(tmp_path, monkeypatch, begin):
+def job(two_gpus, begin):
     """Return a function that starts a job, which takes a GPU, prints it, and waits for a line."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     return lambda: begin(JOB)
 
 

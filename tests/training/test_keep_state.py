@@ -2,11 +2,10 @@
 
 import pytest
 from conftest import config, ran, run_blocks
+from test_checkpoints import kill, steps_of
 from test_checkpoints import logs as logs_of
-from test_checkpoints import steps_of
 
 from circlet.study import planning
-from circlet.training import job
 
 SYSTEMS = {
     "constant_attention": {},
@@ -16,13 +15,13 @@ SYSTEMS = {
 }
 
 
-def kept(folder, steps, **changes):
-    """A small study that keeps its final states."""
+def keeping(folder, steps, **changes):
     return planning.plan(config(folder, steps=steps, keep_state=True, **changes))
 
 
-def made(*arguments, **changes):
-    return run_blocks(kept(*arguments, **changes))
+def made(folder, steps, **changes):
+    """Run all blocks of a small study, and return it."""
+    return run_blocks(keeping(folder, steps, **changes))
 
 
 def logs(study):
@@ -35,7 +34,7 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
     short = made(tmp_path / "a", 30, **own)
     first = next(short.blocks)
     assert first.state.exists()
-    longer = kept(tmp_path / "a", 60, **own)
+    longer = keeping(tmp_path / "a", 60, **own)
     steps = [done % 60 or 60 for block in longer.blocks for done in steps_of(block)]
     assert min(steps) > 30 and not caplog.text  # no step is repeated, nothing is refused
     assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
@@ -46,8 +45,8 @@ def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
 
 def test_fewer_logs_train_nothing(tmp_path):
     made(tmp_path / "a", 40, log={"curves": {"every": 5}})
-    fewer = kept(tmp_path / "a", 40, log={"curves": {"every": 20}})
-    assert not [step for block in fewer.blocks for step in steps_of(block)]
+    fewer = keeping(tmp_path / "a", 40, log={"curves": {"every": 20}})
+    assert not any(map(steps_of, fewer.blocks))
     assert logs(fewer) == logs(made(tmp_path / "b", 40, log={"curves": {"every": 20}}))
 
 
@@ -72,21 +71,12 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     """A checkpoint also stores the kept states of groups that have not started."""
     own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **own)
-    longer = kept(tmp_path / "a", 40, **own)
+    longer = keeping(tmp_path / "a", 40, **own)
     (block,) = longer.blocks
-
-    class Stop(Exception):
-        pass
-
-    def stop(done, of):
-        if done == 30:
-            raise Stop
-
     monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
     monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # reports every step
     monkeypatch.setattr("circlet.training.native_run.LONGEST", 0.0)
-    with pytest.raises(Stop):
-        job.run_block(block, "cpu", stop)
+    kill(block, 30)
     steps = steps_of(block)
     assert steps == [*range(30, 41), *range(61, 81)] or steps == [*range(31, 41), *range(61, 81)]
     assert logs(longer) == logs(made(tmp_path / "b", 40, **own))

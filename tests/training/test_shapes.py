@@ -9,13 +9,13 @@ from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
 from circlet.training import run
 
-SEEDS = [0, 1, 2]
 
-
-def wrong(monkeypatch, name, change):
-    """Replace one of the system's functions so that it returns or writes something else."""
+def refused(monkeypatch, name, change, said):
+    """Let one of the system's functions return or write something else; three runs refuse it."""
     function = getattr(constant_attention, name)
     monkeypatch.setattr(constant_attention, name, lambda *given: change(function, *given))
+    with pytest.raises(CircletError, match=f"^constant_attention: {said}$"):
+        run.run(point_of(), [0, 1, 2], CPU)
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,7 @@ def test_initial_arrays_must_be_alike_for_all_seeds(monkeypatch, change, message
         arrays = function(parameters, seeds)
         return change(arrays) if seeds.data == 1 else arrays
 
-    wrong(monkeypatch, "initial", initial)
-    with pytest.raises(CircletError, match=f"^constant_attention: at step 0 of seed 1 {message}$"):
-        run.run(point_of(), SEEDS, CPU)
+    refused(monkeypatch, "initial", initial, f"at step 0 of seed 1 {message}")
 
 
 @pytest.mark.parametrize(
@@ -59,16 +57,12 @@ def test_gradients_must_have_the_shapes_of_the_weights(monkeypatch, change, mess
         function(weights, data, out)
         change(out)
 
-    wrong(monkeypatch, "gradients", gradients)
-    with pytest.raises(CircletError, match=f"^constant_attention: gradient of {message}$"):
-        run.run(point_of(), SEEDS, CPU)
+    refused(monkeypatch, "gradients", gradients, f"gradient of {message}")
 
 
 def test_metrics_must_have_a_value_of_every_run(monkeypatch):
     def metrics(function, *given):
         return {name: values.mean() for name, values in function(*given).items()}
 
-    wrong(monkeypatch, "metrics", metrics)
     said = r"metric train_loss: found torch.float32 \(\), expected floats \(3,\)"
-    with pytest.raises(CircletError, match=f"^constant_attention: {said}$"):
-        run.run(point_of(), SEEDS, CPU)
+    refused(monkeypatch, "metrics", metrics, said)

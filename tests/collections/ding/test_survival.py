@@ -6,6 +6,7 @@ import pytest
 from conftest import circle
 
 from circlet.collections.ding import run_list, survivors
+from circlet.collections.ding.explorer import data
 from circlet.collections.ding.shared_seeds import SEEDS
 from circlet.collections.ding.tables import (
     circle_ablations,
@@ -62,6 +63,19 @@ def test_runs_are_listed_by_their_number_of_survivors(monkeypatch):
     assert found["outcome"].to_dict() == {"a": "2 survivors", "b": "1 survivor", "c": "0 survivors"}
     assert found["survivors"].to_dict() == {"a": [1, 3], "b": [2], "c": []}
     assert found["named"].to_dict() == {"a": False, "b": True, "c": False}
+
+
+def test_the_tour_is_of_a_run_without_interventions():
+    played = pd.DataFrame(
+        {"run_id": ["e/x/s00000"], "system": ["embedding_mlp"], "survivors": [[2, 5]],
+         "frames": [9], "p": [13], "d": [8], "last_step": [100]}
+    )  # fmt: skip
+    columns = {"survivors": [[3]], "cut.without_rank": [1.0]}
+    assert data.tour({}, played.assign(**columns)) == []
+    both = pd.concat([played.assign(**columns, frames=99), played.assign(survivors=[[4]])])
+    (stop,) = data.tour({}, both)
+    said = "At the end one of them survives (frequency 4). Its signal is coloured;"
+    assert said in stop["text"]
 
 
 def test_removed_frequencies_have_no_gradient():

@@ -15,20 +15,23 @@ from circlet.storage import parquet
 from circlet.study.seeds import Seeds
 from circlet.systems import loss
 
-
-def stacked(*networks):
-    return {n: torch.as_tensor(np.stack([net[n] for net in networks])) for n in networks[0]}
+OF = clusters.probes(2, 12, 5)  # all sequences of p = 2
 
 
-def planted(weights, noise=0.0, seed=0):
-    """Return embeddings xi of all sequences of p = 2: weighted sums of the tokens, in a plane."""
-    of = clusters.probes(2, 12, 5)
-    stream = np.random.default_rng(seed)
-    along = of.tokens @ np.asarray(weights, float)
-    xi = np.stack([0.3 + 0.8 * along, 1 - 0.6 * along]) + noise * stream.normal(
-        size=(2, len(along))
-    )
-    return torch.as_tensor(xi)[None], of
+def stacked(*networks, dtype=torch.float32):
+    arrays = {n: np.stack([net[n] for net in networks]) for n in networks[0]}
+    return {n: torch.as_tensor(a, dtype=dtype) for n, a in arrays.items()}
+
+
+def signature(xi):
+    return clusters.signature(xi, OF.tokens, 2, 5)
+
+
+def planted(weights, noise=0.0):
+    """Signature of embeddings xi of all sequences: weighted sums of the tokens, in a plane."""
+    along = OF.tokens @ np.asarray(weights, float)
+    blur = noise * np.random.default_rng(0).normal(size=(2, len(along)))
+    return signature(torch.as_tensor(np.stack([0.3 + 0.8 * along, 1 - 0.6 * along]) + blur)[None])
 
 
 HEADS = {
@@ -40,13 +43,12 @@ HEADS = {
 
 @pytest.mark.parametrize("name", HEADS)
 def test_planted_heads_are_found(name):
-    xi, of = planted(HEADS[name], noise=0.05)
-    found = clusters.signature(xi, of.tokens, 2, 5)
+    found = planted(HEADS[name], noise=0.05)
     assert found.integers[0].tolist() == HEADS[name]
     assert found.legal.all()
     assert clusters.is_head(found).all()
     assert heads.kind(found.integers[0].numpy(), 5) == name
-    sums = of.tokens @ np.array(HEADS[name])
+    sums = OF.tokens @ np.array(HEADS[name])
     assert found.n_clusters[0] == len(np.unique(sums))
 
 
@@ -59,15 +61,13 @@ def test_planted_heads_are_found(name):
     ],
 )
 def test_sums_that_do_not_tell_the_class_are_no_heads(weights):
-    xi, of = planted(weights)
-    found = clusters.signature(xi, of.tokens, 2, 5)
+    found = planted(weights)
     assert not found.legal.any()
     assert not clusters.is_head(found).any()
 
 
 def test_blurred_clusters_are_no_head():
-    xi, of = planted(HEADS["uniform"], noise=1.0)
-    found = clusters.signature(xi, of.tokens, 2, 5)
+    found = planted(HEADS["uniform"], noise=1.0)
     assert found.rho[0] > 0.1
     assert not clusters.is_head(found).any()
 
@@ -85,32 +85,28 @@ def test_three_classes_need_weights_alike_by_three():
 
 def test_networks_as_they_are_drawn_have_no_head():
     networks = [system.initial(SYSTEM.defaults, Seeds(i, i, i, i)) for i in range(100)]
-    of = clusters.probes(2, 12, 5)
     with torch.no_grad():
-        xi = clusters.embed({n: a.float() for n, a in stacked(*networks).items()}, of, 2)
-    found = clusters.signature(xi, of.tokens, 2, 5)
-    assert not clusters.is_head(found).any()
-    suffix = clusters.variance_ratio(xi, torch.as_tensor(of.classes["suffix"])[None])
+        xi = clusters.embed(stacked(*networks), OF, 2)
+    assert not clusters.is_head(signature(xi)).any()
+    suffix = clusters.variance_ratio(xi, torch.as_tensor(OF.classes["suffix"])[None])
     assert 0.45 < suffix.median() < 0.65
 
 
 def test_the_hand_made_head_is_a_head():
     network = stacked(layer_projections.idealised())
-    of = clusters.probes(2, 12, 5)
-    xi = clusters.embed({n: a.float() for n, a in network.items()}, of, 2)
-    found = clusters.signature(xi, of.tokens, 2, 5)
+    xi = clusters.embed(network, OF, 2)
+    found = signature(xi)
     assert clusters.is_head(found).all()
     assert found.integers[0].tolist() == HEADS["uniform"]
-    for classes in of.classes.values():
+    for classes in OF.classes.values():
         assert clusters.variance_ratio(xi, torch.as_tensor(classes)[None])[0] < 1e-6
-    attention = heads.distractor_attention({n: a.float() for n, a in network.items()}, of, 2, 5)
+    attention = heads.distractor_attention(network, OF, 2, 5)
     assert attention[0] == pytest.approx(1.01e-6, rel=0.01)
 
 
 def test_the_idealised_circuit_is_right_on_every_sequence():
-    weights = stacked(layer_projections.idealised())
-    of = clusters.probes(2, 12, 5)
-    chosen = system.encode(of.tokens[None], 2, 5, torch.float64, CPU)
+    weights = stacked(layer_projections.idealised(), dtype=torch.float64)
+    chosen = system.encode(OF.tokens[None], 2, 5, torch.float64, CPU)
     value, accuracy = loss.metrics(system.logits(weights, chosen, 2), chosen.target, 1)
     assert accuracy == 1
     assert value < 0.1
@@ -147,8 +143,8 @@ def test_probes_stand_for_the_input_space(p, length, k, n, prefixes):
 def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
     parameters = SYSTEM.defaults | {"hidden": 4, "n_train": 40, "n_test": 4}
     seeds = [Seeds(i, i, i, i) for i in range(3)]
-    weights = {n: a.double() for n, a in stacked(
-        *(system.initial(parameters, s) for s in seeds)).items()}  # fmt: skip
+    networks = (system.initial(parameters, s) for s in seeds)
+    weights = stacked(*networks, dtype=torch.float64)
     chosen = system.data(parameters, seeds, torch.float64, CPU).train
     found = spikes.sharpness(weights, chosen, 2)
     for run in range(3):
@@ -197,8 +193,7 @@ def test_structure_needs_three_snapshots_in_a_row(monkeypatch):
         return is_head
 
     monkeypatch.setattr(clusters, "is_head", judged)
-    of = clusters.probes(2, 12, 5)
-    assert heads.structure_steps(arrays, steps, of, 2, 5) == [(20, 15)]
+    assert heads.structure_steps(arrays, steps, OF, 2, 5) == [(20, 15)]
 
 
 def test_without_a_snapshot_every_five_epochs_no_structure_is_looked_for():
@@ -255,9 +250,8 @@ def test_distractors_that_are_attended_to_blur_the_head():
     """Two distractor positions have the same vectors: their tokens move xi equally."""
     head = layer_projections.idealised()
     head["position"][5:7] = head["position"][0]
-    of = clusters.probes(2, 12, 5)
-    weights = {n: a.float() for n, a in stacked(head).items()}
-    found = clusters.signature(clusters.embed(weights, of, 2), of.tokens, 2, 5)
+    weights = stacked(head)
+    found = signature(clusters.embed(weights, OF, 2))
     assert found.integers[0].tolist() == [1] * 7 + [0] * 5
     assert not found.legal[0]
-    assert heads.distractor_attention(weights, of, 2, 5)[0] == pytest.approx(2 / 7, rel=1e-3)
+    assert heads.distractor_attention(weights, OF, 2, 5)[0] == pytest.approx(2 / 7, rel=1e-3)

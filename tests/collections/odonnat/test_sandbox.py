@@ -18,15 +18,15 @@ SMALL = {"n_train": 32, "n_test": 8, "batch_size": 16}
 
 
 def drawn(**changes):
+    """Weights (1, ...) of a network at step 0, and its view."""
     parameters = SYSTEM.defaults | changes
-    return layer_projections.view(system.initial(parameters, Seeds(1, 1, 1, 1)), parameters)
+    weights = system.initial(parameters, Seeds(1, 1, 1, 1))
+    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    return own, layer_projections.view(weights, parameters)
 
 
 def test_a_view_is_the_network():
-    parameters = SYSTEM.defaults | {"p": 3}
-    weights = system.initial(parameters, Seeds(0, 0, 0, 0))
-    view = layer_projections.view(weights, parameters)
-    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    own, view = drawn(p=3)
     chosen = system.encode(view["tokens"][None], 3, 5, torch.float64, torch.device("cpu"))
     xi = system.embed(own, chosen, 3)[0].T
     np.testing.assert_allclose(view["xi_xy"], xi)
@@ -35,9 +35,8 @@ def test_a_view_is_the_network():
     np.testing.assert_array_equal(view["label"], view["tokens"][:, :5].sum(1) % 3)
     np.testing.assert_allclose(view["attention"].sum(1), 1)
     assert not view["legal"][0]
-    np.testing.assert_array_equal(
-        view["pair_xy"][1, 4], weights["embedding"][1] + weights["position"][4]
-    )
+    pair = own["embedding"][0, 1] + own["position"][0, 4]
+    np.testing.assert_array_equal(view["pair_xy"][1, 4], pair)
 
 
 def test_clusters_are_named_by_the_signature(monkeypatch):
@@ -50,19 +49,15 @@ def test_clusters_are_named_by_the_signature(monkeypatch):
         return found(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
 
     monkeypatch.setattr(layer_projections.clusters, "signature", signature)
-    view = drawn()
+    _, view = drawn()
     np.testing.assert_array_equal(view["cluster"], view["tokens"] @ weights)
 
 
 def test_the_map_is_the_classifier_on_the_plane():
-    weights = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
-    view = layer_projections.view(weights, SYSTEM.defaults)
+    own, view = drawn()
     left, right, bottom, top = view["xi_box"]
-    x, y = (
-        np.linspace(left, right, layer_projections.GRID)[7],
-        np.linspace(bottom, top, layer_projections.GRID)[21],
-    )
-    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    x = np.linspace(left, right, layer_projections.GRID)[7]
+    y = np.linspace(bottom, top, layer_projections.GRID)[21]
     point = torch.tensor([[[x], [y]]], dtype=torch.float64)
     expected = torch.softmax(system.classify(own, point), 1)[0, :, 0]
     np.testing.assert_allclose(view["xi_map"][21, 7], expected)
@@ -97,7 +92,7 @@ def test_planes_of_many_dimensions_keep_what_they_can():
     ids=["p2", "V2", "p3", "d1", "d7", "no distractors", "long"],
 )  # fmt: skip
 def test_all_panels_of_any_network(changes):
-    view = drawn(**changes)
+    _, view = drawn(**changes)
     curves = {"step": [0, 5, 10]} | {
         f"{part}_{name}": [1.0, 0.5, 0.2]
         for part in ("train", "test")
