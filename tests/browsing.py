@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from circlet.study import planning
-from circlet.study.targets import Target
+from circlet import build
+from circlet.study import planning, targets
 
 CHROMIUM = "/usr/bin/chromium"
 SCREENSHOTS = Path(__file__).with_name("screenshots")
@@ -80,15 +80,10 @@ def serious(page):
     return [v for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.fixture
-def screenshot():
+def screenshot(page, name):
     """Save a picture of a whole page for inspection."""
-
-    def screenshot(page, name):
-        SCREENSHOTS.mkdir(exist_ok=True)
-        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
-
-    return screenshot
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +94,9 @@ def empty_explorer(tmp_path_factory):
     own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
     results = str(tmp_path_factory.mktemp("empty"))
     study = planning.plan({"results": results, "experiments": {"e": own}})
-    study = replace(study, left_out=explorer.OPTIONAL_TABLES)
-    path = study.results / "explorer.html"
-    module = "circlet.pages.explorer"
-    explorer.make(Target("pages", "explorer", module, study, (), [], [path]))
-    return path
+    page = targets.explorer(replace(study, left_out=explorer.OPTIONAL_TABLES))
+    build.make(page)
+    return page.outputs[0]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import torch
-from browsing import browser, empty_explorer, explore, page, page_of, screenshot, visit  # noqa: F401
+from browsing import browser, empty_explorer, explore, page, page_of, visit  # noqa: F401
 from projects import ROOT, empty_project, finished, project  # noqa: F401
 
 from circlet import build, cli, native

@@ -12,8 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
+WORKFLOW = ROOT / "workflow/Snakefile"
 # The copy of the project in pytest's cache is no part of its repository.
 os.environ["GIT_CEILING_DIRECTORIES"] = str(ROOT / ".pytest_cache")
 
@@ -23,6 +25,15 @@ def edit(file, old, new, times=-1):
     text = file.read_text()
     assert old in text, f"{file} has no {old!r}"
     file.write_text(text.replace(old, new, times))
+
+
+def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW):
+    """Return the Snakefile's text of a module with all its rules."""
+    lines = [f"module {name}:", f"    snakefile: {str(snakefile)!r}"]
+    lines.append(f"    config: {config.format(name=name)}")
+    if prefix:
+        lines.append(f"    prefix: {prefix.format(name=name)!r}")
+    return "\n".join([*lines, f"use rule * from {name} as {name}_*", ""])
 
 
 class Project:
@@ -72,6 +83,10 @@ class Project:
             jobs[rule] = int(count)
         targets = ("all", "default", "tables", "figures")
         return {rule: n for rule, n in jobs.items() if rule not in targets}
+
+    def write(self, config, content):
+        """Write a config, with its keys in their order."""
+        (self.folder / config).write_text(yaml.safe_dump(content, sort_keys=False))
 
     def edit(self, file, old, new):
         edit(self.folder / file, old, new, 1)

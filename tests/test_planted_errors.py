@@ -20,8 +20,6 @@ KNOWN = {
     "accuracies shuffled in the experiment seed_effects": "blurred: without an "
     "effect, the interval reaches from 0 beyond the threshold",
     "the two causes of spikes swapped": "the claim is undecided with the true ones, too",
-    "amplification in spikes exchanged with that in quiet steps": "they do not differ, so "
-    "that the claims deviate before and after",
     "the same gradient at all steps": "blurred: the ratio is 1 for all runs, which has no interval",
 }
 

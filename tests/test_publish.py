@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, config, config_of, make_tables, run_blocks
+from conftest import ROOT, config, config_of, make_tables, ran, run_blocks
 
 import circlet
 from circlet import publish
@@ -54,7 +54,7 @@ def croissant(published):
 @pytest.fixture
 def study(tmp_path):
     """A small study with the tables that every study has."""
-    small = run_blocks(planning.plan(config(tmp_path / "small")))
+    small = ran(tmp_path / "small")
     make_tables(small)
     return small
 

@@ -14,12 +14,6 @@ TEXT, TABLE_PAGE = ((ROOT / name).read_text() for name in ("README.md", "docs/ta
 EXTENDING = (ROOT / "docs/extending.md").read_text()
 
 
-@pytest.fixture(scope="module")
-def project(finished, tmp_path_factory):
-    """One copy of the project for all recipes."""
-    return finished.copy(tmp_path_factory.mktemp("recipes") / "project")
-
-
 @pytest.mark.parametrize("page", [TEXT, TABLE_PAGE], ids=["README", "tables"])
 def test_recipes_run(project, page):
     """Recipes of a page run as printed, in order, on the smoke study; each one prints something."""

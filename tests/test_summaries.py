@@ -31,20 +31,17 @@ ROW = {
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """A study with all its tables, and a copy of its results."""
-    folder = tmp_path_factory.mktemp("judged")
-    made = config(folder / "results") | {"reproduce": {"table1": "e"}}
+    """A study with all its tables. Do not change it: take ``reported``."""
+    made = config(tmp_path_factory.mktemp("judged")) | {"reproduce": {"table1": "e"}}
     study = run_blocks(planning.plan(made))
     make_tables(study)
-    return study, shutil.copytree(study.results, folder / "copy")
+    return study
 
 
 @pytest.fixture
-def reported(judged):
+def reported(judged, tmp_path):
     """A study with no figures to draw, a scorecard of one row, and known runs."""
-    study, copy = judged
-    shutil.rmtree(study.results)
-    shutil.copytree(copy, study.results)
+    study = judged.staged(shutil.copytree(judged.results, tmp_path / "results"))
     plant(study, ROW)
     return study
 
@@ -151,8 +148,7 @@ def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(rep
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
-    known = claims.read(reported)
-    known = known[known["reason"] != ""].iloc[0]
+    known = claims.read(reported).query("reason != ''").iloc[0]
     plant(reported, ROW | {"claim": known["claim"]})
     report.make(targets.report(reported))
     page = html.unescape((reported.results / "report.html").read_text())

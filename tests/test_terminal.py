@@ -65,14 +65,10 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
 
 
 def test_status_says_that_finished_runs_go_on(tmp_path):
-    short = config(tmp_path, keep_state=True, seeds={"count": 6}, block=None)
-    run_blocks(planning.plan(short))
-    longer = planning.plan(
-        config(tmp_path, keep_state=True, seeds={"count": 6}, block=None, steps=9)
-    )
-    assert "6 runs of e were made with other settings (steps); the next run continues them" in (
-        terminal.status(longer)
-    )
+    own = {"keep_state": True, "seeds": {"count": 6}, "block": None}
+    ran(tmp_path, **own)
+    said = terminal.status(planning.plan(config(tmp_path, **own, steps=9)))
+    assert "6 runs of e were made with other settings (steps); the next run continues them" in said
 
 
 def test_how_runs_ended_may_be_damaged(tmp_path):

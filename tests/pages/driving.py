@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from conftest import ROOT, run_blocks
+from conftest import ROOT, make_tables, rewrite, run_blocks
 
 from circlet import build
-from circlet.config import reading
 from circlet.storage import parquet
 from circlet.study import planning, targets
 
@@ -38,10 +37,7 @@ def block_of(run_id, study=STUDY):
 
 def finished_block_of(finished, run_id):
     """Return the block and seed of a run in the finished study."""
-    config = reading.read(ROOT / "config/smoke.yaml")
-    return block_of(
-        run_id, planning.plan(config | {"results": str(finished.folder / "results/smoke")})
-    )
+    return block_of(run_id, STUDY.staged(finished.folder / "results/smoke"))
 
 
 def logged(finished, run_id, kind):
@@ -66,16 +62,14 @@ def table(name, finished):
     return pd.read_parquet(finished.folder / f"results/smoke/tables/{name}.parquet")
 
 
-def explorer_of(settings, folder, forged=None):
-    """Run a study and make its explorer; ``forged`` may edit the files of each target."""
+def explorer_of(settings, folder, **forged):
+    """Run a study and make its explorer; ``forged``: changes of the frames of tables, by name."""
     study = run_blocks(planning.plan(settings | {"results": str(folder)}))
     page = targets.explorer(study)
-    wanted = {path for target in targets.with_dependencies(page) for path in target.outputs}
-    for target in targets.ordered(study):
-        if set(target.outputs) <= wanted:
-            build.make(target)
-            if forged:
-                forged(target)
+    make_tables(study, *(table.name for table in page.tables))
+    for name, change in forged.items():
+        rewrite(study.table(name), change)
+    build.make(page)
     return page.outputs[0]
 
 

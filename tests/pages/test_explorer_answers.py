@@ -14,19 +14,12 @@ from circlet.study import planning
 pytestmark = pytest.mark.browser
 
 P = 17
+LOG = {name: {"every": 100} for name in ("embeddings", "parameters", "curves")}
+OFTEN = {"steps": 300, "log": LOG}
 SETTINGS = {
     "experiments": {
-        "often": experiment(
-            parameters={"weight_decay": 0.5},
-            steps=300,
-            log={name: {"every": 100} for name in ("embeddings", "parameters", "curves")},
-        ),
-        "ordered": experiment(
-            "embedding_mlp",
-            parameters={"p": P, "d": 16, "hidden": 24},
-            steps=300,
-            log={name: {"every": 100} for name in ("embeddings", "parameters", "curves")},
-        ),
+        "often": experiment(parameters={"weight_decay": 0.5}, **OFTEN),
+        "ordered": experiment("embedding_mlp", parameters={"p": P, "d": 16, "hidden": 24}, **OFTEN),
         "seldom": experiment(steps=4, log={"embeddings": {"every": 1}}),
     }
 }

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from browsing import serious
+from browsing import screenshot, serious
 from driving import (
     CIRCLES,
     NETWORK,
@@ -138,7 +138,7 @@ def test_bad_links_do_no_harm(page_of, fragment):
 
 @pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES, TRANSFORMER])
-def test_it_is_accessible_and_fits(page_of, screenshot, run_id, size, scheme):
+def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
     page = settled(page_of(at(run_id), size=size, scheme=scheme))
     system = block_of(run_id)[0].point.system.name
     screenshot(page, f"explorer_{system}_{size}_{scheme}")

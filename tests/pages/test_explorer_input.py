@@ -1,16 +1,14 @@
 """The explorer of odd studies in a real Chromium: diverged, sparse, partial, large, forged ones."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import experiment, planned, rewrite
+from conftest import experiment, planned
 from driving import choices, column, download, explorer_of, numbers, settled, step_now
 
-from circlet import build, cli
+from circlet import cli
 from circlet.storage import parquet
-from circlet.study import targets
 from circlet.sweeps import explorer_budget
 from circlet.training import job
 
@@ -117,12 +115,9 @@ EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit =
 
 def test_nothing_from_data_is_html(explore, tmp_path):
     """Even tables that were forged; names in a config cannot contain such letters."""
-
-    def forged(target):
-        if target.name == "explorer_runs":
-            rewrite(target.outputs[0], lambda frame: frame.assign(outcome=EVIL))
-
-    page = settled(explore(explorer_of({"experiments": {"e": experiment()}}, tmp_path, forged)))
+    own = {"experiments": {"e": experiment()}}
+    path = explorer_of(own, tmp_path, explorer_runs=lambda frame: frame.assign(outcome=EVIL))
+    page = settled(explore(path))
     assert column(page, 2) == [EVIL, EVIL]
     assert f"{EVIL} at the end" in page.inner_text("#reading-now")
     assert choices(page, "filter")[1] == f"{EVIL} (2)"
@@ -169,11 +164,8 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
     def without_query(states):
         return states[~states["run_id"].str.endswith("s00000") | (states["name"] != "query")]
 
-    def forged(target):
-        if target.name == "explorer_states":
-            rewrite(target.outputs[0], without_query)
-
-    page = explore(explorer_of(settings, tmp_path, forged), expected="cannot be shown")
+    path = explorer_of(settings, tmp_path, explorer_states=without_query)
+    page = explore(path, expected="cannot be shown")
     assert "s00000 cannot be shown: " in page.inner_text("#problem")
     assert not page.is_visible("#embedding-picture")
     page.check("#run-list tr:nth-child(2) input")
@@ -194,13 +186,9 @@ def test_a_partial_study_has_its_explorer(explore, tmp_path):
     assert "not finished: 2 of 4" in page.inner_text("#run-note")
 
 
-def test_missing_tables_are_named(explore, tmp_path):
+def test_missing_tables_are_named(page):
     """A partial study leaves out tables that cannot be made."""
-    study = planned(tmp_path, e=experiment())
-    study = replace(study, left_out=("explorer_runs", "explorer_states"))
-    build.make(targets.explorer(study))
-    page = explore(tmp_path / "explorer.html")
     said = page.inner_text(".notice:not([hidden])")
-    assert "explorer_runs and explorer_states could not be made" in said
+    assert "explorer_runs and explorer_states and outcome_summary could not be made" in said
     assert page.is_visible("#no-runs")
     assert page.is_visible("#particles-picture")

@@ -143,13 +143,8 @@ PIXELS = """([id, shares]) => {
 
 def colours_of_classes(page, panel, points, classes, drawn):
     """Check that points have one colour per class, and classes different colours."""
-    shares = np.stack(
-        [
-            (points[:, 0] - drawn.left) / (drawn.right - drawn.left),
-            (drawn.top - points[:, 1]) / (drawn.top - drawn.bottom),
-        ],
-        1,
-    )
+    first, last = np.array([[drawn.left, drawn.top], [drawn.right, drawn.bottom]])
+    shares = (points - first) / (last - first)
     colours = np.array(page.evaluate(PIXELS, [panel, shares.tolist()]))
     usual = {}
     for c in np.unique(classes):

@@ -44,20 +44,14 @@ OWN = {
 }
 
 
-@pytest.fixture
-def explorer_of(explore, tmp_path):
-    """Return a function that opens the explorer of a study with the collection ``mine``."""
-
-    def explorer_of(declares, files=()):
-        folder = tmp_path / "mine"
-        parts = {"systems/net.py": SYSTEM.format(declares=declares), "equations/net.py": EQUATIONS}
-        for name, text in (parts | dict(files)).items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
-        settings = {"collections": [str(folder)], "experiments": {"e": experiment("mine.net")}}
-        return explore(driving.explorer_of(settings, tmp_path / "results"))
-
-    return explorer_of
+def explorer_of(folder, declares, files=()):
+    """Return the explorer of a study with a collection in a folder."""
+    parts = {"systems/net.py": SYSTEM.format(declares=declares), "equations/net.py": EQUATIONS}
+    for name, text in (parts | dict(files)).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    settings = {"collections": [str(folder)], "experiments": {"e": experiment("mine.net")}}
+    return driving.explorer_of(settings, folder.parent / "results")
 
 
 def panels(page):
@@ -66,9 +60,9 @@ def panels(page):
     )
 
 
-def test_a_collection_has_its_own_panels_words_and_live_sections(explorer_of):
+def test_a_collection_has_its_own_panels_words_and_live_sections(explore, tmp_path):
     says = 'run_columns={"test_loss": "final loss"}, panels=("signals", "sums", "mine.spread")'
-    page = explorer_of(says, OWN)
+    page = explore(explorer_of(tmp_path / "mine", says, OWN))
     assert panels(page) == ["signals", "sums", "mine-spread"]
     assert page.inner_text("#system") == "mine.net (Mine)"
     assert page.inner_text("#run-head").split("\n")[-1].endswith("final loss")
@@ -85,8 +79,9 @@ def test_a_collection_has_its_own_panels_words_and_live_sections(explorer_of):
     assert colour == "rgb(1, 2, 3)"
 
 
-def test_a_panel_that_there_is_not_is_named(explorer_of):
-    page = explorer_of('run_columns={}, panels=("embedding", "mine.lost")')
+def test_a_panel_that_there_is_not_is_named(explore, tmp_path):
+    says = 'run_columns={}, panels=("embedding", "mine.lost")'
+    page = explore(explorer_of(tmp_path / "mine", says))
     assert page.is_visible("#embedding-picture")
     assert page.inner_text("#mine-lost b") == "mine.lost"
     assert page.inner_text("#mine-lost-missing") == "There is no panel of this name."

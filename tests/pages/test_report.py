@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browsing import serious
+from browsing import screenshot, serious
 from conftest import ROOT
 from PIL import Image
 
@@ -19,6 +19,8 @@ from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
+CUT = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
+
 
 @pytest.fixture
 def report(finished):
@@ -26,14 +28,13 @@ def report(finished):
 
 
 @pytest.mark.parametrize("size, scheme", [("desktop", "light"), ("phone", "dark")])
-def test_it_is_accessible_and_fits(visit, report, screenshot, size, scheme):
+def test_it_is_accessible_and_fits(visit, report, size, scheme):
     page = visit(report, size=size, scheme=scheme)
     screenshot(page, f"report_{size}_{scheme}")
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if size == "phone":
-        wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
-        assert page.eval_on_selector_all(".wide, table, figure", wide) == 0
+        assert page.eval_on_selector_all(".wide, table, figure", CUT) == 0
         assert page.locator("table").count() > 20
     assert not (found := serious(page)), json.dumps(found, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
@@ -160,10 +161,7 @@ def test_it_can_be_printed(visit, report, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     heights = page.eval_on_selector_all("img", "all => all.map(one => one.clientHeight)")
     assert max(heights) < 1000
-    wide = page.eval_on_selector_all(
-        ".wide", "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
-    )
-    assert wide == 0
+    assert page.eval_on_selector_all(".wide", CUT) == 0
     content = page.pdf(path=tmp_path / "report.pdf", format="A4")
     n_figures = page.locator("figure").count()
     n_pages = len(re.findall(rb"/Type */Page\b", content))

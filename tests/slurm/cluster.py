@@ -24,6 +24,8 @@ PORT = 17816
 # Seconds until processes that still run after a signal are killed, and until the jobs of a silent
 # node are given to others.
 KILL_WAIT, SILENCE = 5, 8
+# A job on all of both nodes, from a partition with priority, as arguments of sbatch.
+URGENT = ("--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=true")
 
 
 def output(*command):

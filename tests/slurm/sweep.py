@@ -9,7 +9,6 @@ from pathlib import Path
 
 import cluster as slurm
 import pandas as pd
-import yaml
 from conftest import PATIENCE, experiment, run_blocks
 from projects import Project
 
@@ -45,8 +44,7 @@ class Sweep:
     def study(self, **experiments):
         """Write the config."""
         self.config = {"results": "results", "experiments": experiments}
-        path = self.project.folder / "config/config.yaml"
-        path.write_text(yaml.safe_dump(self.config, sort_keys=False))
+        self.project.write("config/config.yaml", self.config)
 
     def break_one_point(self):
         """Make a point of `ONE_FAILS` fail."""
@@ -144,9 +142,6 @@ class Sweep:
     def interruptions(self, experiment="long"):
         paths = self.find(f"results/logs/{experiment}/*/*/runs.parquet")
         return [parquet.footer(path)["interruptions"] for path in paths]
-
-    def checkpoints(self):
-        return self.find("results/**/checkpoint.pt")
 
     def status(self):
         """Runs by state, as `python -m circlet status` says from another shell."""

@@ -71,10 +71,7 @@ def test_a_time_limit_and_pre_emption_of_a_group(sweep, two, undisturbed):
     soon = f"{datetime.now() + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}"
     slurm.output("scontrol", "update", f"JobId={number}", f"EndTime={soon}")
     slurm.wait(lambda: sweep.logs_with("resumes at") == 1, "the second try")
-    slurm.output(
-        "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
-        "--wrap=true",
-    )  # fmt: skip
+    slurm.output("sbatch", *slurm.URGENT)
     assert sweep.ends() == 0, sweep.said
     assert len(submissions(sweep)) == 2
     assert finished.stat().st_ino == made

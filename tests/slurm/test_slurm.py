@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import cluster as slurm
 import pandas as pd
 import pytest
-import yaml
+from projects import module
 from sweep import ONE_FAILS, SHORT
 
 from circlet.study import cost, planning
@@ -52,12 +52,8 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     jobs = {sweep.experiment(job): job for job in sweep.jobs()}
     slurm.wait(lambda: sweep.logs_with("% done") == 3, "five seconds")
     assert sweep.status()["started"] == 6
-    # A job on all of both nodes, from a partition with priority.
-    slurm.output(
-        "sbatch", "--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null",
-        "--wrap=true",
-    )  # fmt: skip
-    slurm.wait(lambda: len(sweep.checkpoints()) == 3, "three checkpoints")
+    slurm.output("sbatch", *slurm.URGENT)
+    slurm.wait(lambda: len(sweep.find("results/**/checkpoint.pt")) == 3, "three checkpoints")
     # SLURM has requeued them under the same numbers, and they resume.
     slurm.wait(lambda: sweep.logs_with("resumes at") == 3, "three to resume")
     assert set(sweep.jobs()) == set(jobs.values())
@@ -67,7 +63,7 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     assert sweep.ends() == 0, sweep.said
     found = {name: sweep.interruptions(name) for name in jobs}
     assert found == {"long": [1], "cancelled": [2], "late": [2]}
-    assert not sweep.checkpoints()
+    assert not sweep.find("results/**/checkpoint.pt")
     for name in ("long", "cancelled"):
         pd.testing.assert_frame_equal(sweep.embeddings(name), undisturbed)
 
@@ -178,30 +174,20 @@ def test_the_bare_name_of_the_profile(cluster, sweep, tmp_path, monkeypatch):
 
 def test_modules_side_by_side(sweep):
     """A job of a module makes what this module has planned, even if the config was edited since."""
-    folder, module = (
-        sweep.project.folder,
-        """
-module {name}:
-    snakefile: "workflow/Snakefile"
-    config: config["{name}"]
-    prefix: "{name}"
-use rule * from {name} as {name}_*
-""",
-    )
-    text = "".join(module.format(name=name) for name in ("one", "two"))
+    folder = sweep.project.folder
+    text = "".join(module(name, snakefile="workflow/Snakefile") for name in ("one", "two"))
     start = "from circlet import pipeline\nonstart:\n    pipeline.start()\n"
     (folder / "Snakefile").write_text(f'{start}configfile: "config/config.yaml"\n{text}')
     studies = {}
     for name, steps in (("one", 20), ("two", 30)):
         settings = SHORT | {"steps": steps, "block": 3}
         studies[name] = {"results": "results", "experiments": {"e": settings}}
-    path = folder / "config/config.yaml"
-    path.write_text(yaml.safe_dump(studies))
+    sweep.project.write("config/config.yaml", studies)
     sweep.start("one_table_runs", "two_table_runs")
     sweep.wait_for("two/results/study.json")
     for study in studies.values():
         study["experiments"]["e"]["steps"] = 50
-    path.write_text(yaml.safe_dump(studies))
+    sweep.project.write("config/config.yaml", studies)
     assert sweep.ends() == 0, sweep.said
     for name, steps in (("one", 20), ("two", 30)):
         runs = pd.read_parquet(folder / f"{name}/results/tables/runs.parquet")

@@ -6,20 +6,19 @@ import zipfile
 
 import pandas as pd
 import pytest
-from conftest import config, make_tables, run_blocks
+from conftest import make_tables, ran
 
 import circlet
 from circlet.cli import main
 from circlet.errors import ConfigError, LogError
 from circlet.storage import remote
-from circlet.study import planning
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     """A finished study with one table."""
-    made = planning.plan(config(tmp_path_factory.mktemp("there")))
-    make_tables(run_blocks(made), "runs")
+    made = ran(tmp_path_factory.mktemp("there"))
+    make_tables(made, "runs")
     return made
 
 

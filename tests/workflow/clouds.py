@@ -112,10 +112,6 @@ class Cloud(Server):
         exported = re.findall(r"export (\w+)='?([^\s';]*)", command[-1])
         self.environments.append(variables | dict(exported))
 
-    def variables(self, name: str) -> list[str]:
-        """Return the values of an environment variable of all jobs."""
-        return [environment[name] for environment in self.environments if name in environment]
-
     def post(self, path: str, sent: dict) -> dict:
         """Answer a request that makes or asks for something."""
         match path.rpartition("/")[2]:

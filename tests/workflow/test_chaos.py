@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 from test_workflow import TIMES
 
 from circlet.study import planning, targets
@@ -82,7 +81,7 @@ def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
     monkeypatch.setenv(*token.split("="))
     command = ["snakemake", *(f"table_{name}" for name in MADE), "--profile", "profiles/local",
                "--cores", "2", "--configfile", "config/chaos.yaml"]  # fmt: skip
-    (empty_project.folder / "config/chaos.yaml").write_text(yaml.safe_dump(CONFIG))
+    empty_project.write("config/chaos.yaml", CONFIG)
     said = empty_project.folder / "said.txt"
 
     def start():

@@ -14,14 +14,12 @@ raised (test_workflow.py). So edits of training modules must re-run no job.
 import ast
 import functools
 import json
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, every_module
+from projects import project_copy
 
 from circlet.study import declarations, planning, registry, targets
 
@@ -191,18 +189,12 @@ for line in sys.stdin:
 
 
 class Copy:
-    """A copy of the package, in which files are edited only until the jobs are computed."""
+    """A copy of the project, in which files are edited only until the jobs are computed."""
 
     def __init__(self, folder: Path):
         self.package = folder / "src/circlet"
-        for name in ("src", "config", "workflow"):
-            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "node_modules")
-            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", "-c", JOBS],
-            cwd=folder, env=os.environ | {"PYTHONPATH": str(folder / "src")}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = project_copy(folder).begin("-c", JOBS, **pipes)
         self.before = self.jobs({})
 
     def jobs(self, texts):
@@ -287,22 +279,13 @@ TOLD = {
 }
 
 
-@pytest.fixture(scope="module")
-def done(finished, tmp_path_factory):
-    """The project with its finished smoke study. Undo every edit."""
-    return finished.copy(tmp_path_factory.mktemp("done") / "project")
-
-
 @pytest.mark.parametrize("module", TOLD)
-def test_snakemake_announces_the_same_jobs(copy, done, module):
-    file = done.folder / "src/circlet" / path(module)
+def test_snakemake_announces_the_same_jobs(copy, project, module):
+    file = project.folder / "src/circlet" / path(module)
     text = file.read_text()
-    try:
-        assert TOLD[module](text) != text
-        file.write_text(TOLD[module](text))
-        announced = done.would_run()
-    finally:
-        file.write_text(text)
+    assert TOLD[module](text) != text
+    file.write_text(TOLD[module](text))
+    announced = project.would_run()
     must_run = copy.would_run(TOLD[module], path(module))
     rules = (name.replace("s/", "_", 1).removeprefix("page_") for name in must_run)
     assert announced == dict.fromkeys(rules, 1)

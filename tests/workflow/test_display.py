@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-import yaml
 from conftest import PATIENCE, ROOT, config
 
 from circlet.study import cost, planning, targets
@@ -17,7 +16,7 @@ from circlet.study import cost, planning, targets
 def study_of(project, **changes):
     """Write a small study, ``config/mine.yaml``; return its config."""
     own = config("results/mine", system="particles", seeds={"count": 4}) | changes
-    (project.folder / "config/mine.yaml").write_text(yaml.safe_dump(own))
+    project.write("config/mine.yaml", own)
     return own
 
 

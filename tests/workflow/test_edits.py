@@ -14,7 +14,6 @@ from random import Random
 
 import pandas as pd
 import pytest
-import yaml
 from conftest import experiment
 from projects import MAKE, finish, project_copy
 from test_workflow import TIMES
@@ -88,15 +87,11 @@ def swapped(value):
     return float(value) if isinstance(value, int) else value
 
 
-def write(project, config):
-    (project.folder / CONFIG).write_text(yaml.safe_dump(config, sort_keys=False))
-
-
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
     """The project with the first study finished."""
     project = project_copy(tmp_path_factory.mktemp("first") / "project")
-    write(project, config_of(FIRST))
+    project.write(CONFIG, config_of(FIRST))
     finish(project, CONFIG)
     return project
 
@@ -114,13 +109,13 @@ def test_edits_end_with_the_tables_of_a_clean_run(first, tmp_path, seed):
         )
         random.choice(logs + tables).touch()
         random.choice(logs).unlink()
-        write(project, config)
+        project.write(CONFIG, config)
         project.snakemake("tables", config=CONFIG)
-    write(project, swapped(config))
+    project.write(CONFIG, swapped(config))
     again = project.snakemake("tables", "--dry-run", config=CONFIG)
     assert "Nothing to be done" in again.stdout + again.stderr
     clean = project_copy(tmp_path / "clean")
-    write(clean, config)
+    clean.write(CONFIG, config)
     clean.run("-c", MAKE, CONFIG)
     for table in targets.tables(planning.plan(config)):
         ours, theirs = (

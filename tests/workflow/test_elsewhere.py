@@ -15,14 +15,13 @@ import pytest
 import yaml
 from conftest import MINE, ROOT, config, config_of, experiment
 from packaging.requirements import Requirement
-from projects import edit, project_copy, project_files
+from projects import WORKFLOW, edit, module, project_copy, project_files
 
 import circlet
 from circlet import native
 from circlet.study import contributions, planning
 
 CATALOG = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-WORKFLOW = ROOT / "workflow/Snakefile"
 HEAD = 'configfile: "config.yaml"\n'
 
 
@@ -70,16 +69,6 @@ def own_collection(folder, is_broken=False):
     copied = shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     if is_broken:
         edit(copied / "equations/drift.py", "1 - rate", "1 - rates")
-
-
-def module(name, config='config["{name}"]', prefix="{name}", snakefile=WORKFLOW):
-    """Return the Snakefile's text of a module with all its rules."""
-    lines = [f"module {name}:", f"    snakefile: {str(snakefile)!r}"]
-    if config:
-        lines.append(f"    config: {config.format(name=name)}")
-    if prefix:
-        lines.append(f"    prefix: {prefix.format(name=name)!r}")
-    return "\n".join([*lines, f"use rule * from {name} as {name}_*", ""])
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from conftest import PATIENCE, SYSTEMS, mounted, wait
 from test_workflow import STUDY, edited
 
 
-def fails(project, *command, config="config/smoke.yaml"):
+def fails(project, *command):
     """Return the output of a command that must fail without a traceback."""
-    done = project.snakemake(*command, config=config, check=False)
+    done = project.snakemake(*command, check=False)
     text = done.stdout + done.stderr
     assert done.returncode != 0, text
     assert "Traceback" not in text

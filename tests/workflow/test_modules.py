@@ -6,7 +6,8 @@ import re
 import pandas as pd
 import pytest
 from conftest import ROOT, config_of, experiment
-from test_elsewhere import HEAD, STUDY, Folder, module, own_collection
+from projects import module
+from test_elsewhere import HEAD, STUDY, Folder, own_collection
 
 from circlet.storage import locks, parquet
 from circlet.study import planning, targets

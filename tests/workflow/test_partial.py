@@ -18,12 +18,8 @@ from circlet.study import planning, targets
 from circlet.training import job
 
 
-def done(study):
-    return [block for block, state in progress.states(study) if state == "done"]
-
-
 def partial(study):
-    return study.partial(done(study))
+    return study.partial(block for block, state in progress.states(study) if state == "done")
 
 
 @pytest.fixture

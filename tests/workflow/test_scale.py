@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import yaml
 from conftest import config, experiment, output_of
 from projects import children_seconds, start_seconds
 
@@ -59,7 +58,7 @@ def test_a_hundred_thousand_runs(empty_project, monkeypatch):
 
     That is half a minute of a core that imports torch and pandas in two seconds.
     """
-    (empty_project.folder / "config/large.yaml").write_text(yaml.safe_dump(LARGE))
+    empty_project.write("config/large.yaml", LARGE)
     command = ("--configfile", "config/large.yaml")
     plan, starts = said_and_starts(lambda: empty_project.run("circlet", "plan", *command))
     assert "100000" in plan
@@ -94,7 +93,7 @@ def test_a_job_costs_little_beside_its_work(empty_project):
         study = {"results": f"results/{jobs}", "experiments": {
             "e": experiment(steps=200, block=20, seeds={"count": 20 * jobs}),
         }}  # fmt: skip
-        (empty_project.folder / "config/jobs.yaml").write_text(yaml.safe_dump(study))
+        empty_project.write("config/jobs.yaml", study)
         before = children_seconds()
         empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
         spent = children_seconds() - before

@@ -24,12 +24,11 @@ PAGES = {"report": 1, "explorer": 1}
 TIMES = {"seconds", "hours", "interruptions"}  # columns on the course of a run, not its results
 
 
-def edited(project, change, config="config/smoke.yaml"):
-    """Apply a change to a config file of the project, as an editor would."""
-    path = project.folder / config
-    study = yaml.safe_load(path.read_text())
+def edited(project, change):
+    """Apply a change to the config of the smoke study, as an editor would."""
+    study = yaml.safe_load((project.folder / "config/smoke.yaml").read_text())
     change(study)
-    path.write_text(yaml.safe_dump(study, sort_keys=False))
+    project.write("config/smoke.yaml", study)
 
 
 def test_what_is_new_runs_and_nothing_else(project):
@@ -125,7 +124,7 @@ def test_figures_and_pages_by_snakemake(finished, project):
 def test_targets(empty_project):
     own = config("results/mine") | {"figures": [{"distributions": "e"}]}
     own["experiments"]["forces"] = experiment("particles")
-    (empty_project.folder / "config/mine.yaml").write_text(yaml.safe_dump(own))
+    empty_project.write("config/mine.yaml", own)
     for target, rule, absent in (
         ("tables", "table_structures", "figure_e_distributions"),
         ("figures", "figure_e_distributions", "report"),
@@ -192,8 +191,7 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
 ):
     """On the cluster Snakemake reads the config and the code again when the job starts."""
     study = planning.plan(config("results/mine", steps=5))
-    path = empty_project.folder / "config/mine.yaml"
-    path.write_text(yaml.safe_dump(config("results/other", steps=9)))
+    empty_project.write("config/mine.yaml", config("results/other", steps=9))
     monkeypatch.setenv("CIRCLET_STUDY", study.json)
     monkeypatch.setenv("CIRCLET_FOLDER", "results/mine")
     for name, value in (("GPUS", "0"), ("GPU_SHARES", "1"), ("GROUP", "1")):
@@ -225,12 +223,10 @@ def test_a_collection_of_a_user(empty_project):
     shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     study = config_of("../mine", results="results/mine")
     study["experiments"]["shipped"] = experiment("particles")
-    settings = yaml.safe_dump(study)
-    path = empty_project.folder / "config/mine.yaml"
-    path.write_text(settings)
+    empty_project.write("config/mine.yaml", study)
     finish(empty_project, "config/mine.yaml")
     folder.rename(empty_project.folder / "config/mine")
-    path.write_text(settings.replace("../mine", "mine"))
+    empty_project.edit("config/mine.yaml", "../mine", "mine")
     assert empty_project.would_run("config/mine.yaml") == {}
     empty_project.edit("config/mine/distance.py", "axis=1", "axis=-1")
     made = {"table_mine.distances", "figure_mine.distances", "table_outcomes"}
