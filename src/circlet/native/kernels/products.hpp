@@ -18,8 +18,8 @@ template <class T> struct Factor {
 
 // ROWS x VECTORS of c = (a b + bias) * times (entry by entry), held in registers while k runs.
 template <class T, int ROWS, int VECTORS>
-inline void multiply_block(
-    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
+INLINED void multiply_block(
+    const Factor<T>& a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
     Real<T> total[ROWS][VECTORS];
     UNROLLED for (int i = 0; i < ROWS; ++i)
@@ -32,16 +32,16 @@ inline void multiply_block(
             UNROLLED for (int v = 0; v < VECTORS; ++v) total[i][v] += left * right[v];
         }
     }
-    UNROLLED for (int i = 0; i < ROWS; ++i)
-        UNROLLED for (int v = 0; v < VECTORS; ++v) {
-            int64_t at = i * columns + v * WIDTH<T>;
-            store(c + at, times ? total[i][v] * load(times + at) : total[i][v]);
-        }
+    if (times)
+        UNROLLED for (int i = 0; i < ROWS; ++i, times += columns)
+            UNROLLED for (int v = 0; v < VECTORS; ++v) total[i][v] *= load(times + v * WIDTH<T>);
+    UNROLLED for (int i = 0; i < ROWS; ++i, c += columns)
+        UNROLLED for (int v = 0; v < VECTORS; ++v) store(c + v * WIDTH<T>, total[i][v]);
 }
 
 template <class T, int ROWS>
-void multiply_rows(
-    Factor<T> a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
+INLINED void multiply_rows(
+    const Factor<T>& a, int64_t inner, const T* b, int64_t columns, T* c, const T* bias, const T* times
 ) {
     auto factor = [&](int64_t at) { return times ? times + at : nullptr; };
     // AVX-512 has 32 registers, AVX2 16: enough for 3 rows of 4 vectors.
@@ -59,7 +59,7 @@ void multiply_rows(
 // c (rows, columns); bias (rows) and times (rows, columns), or none.
 template <class T>
 void multiply(
-    Factor<T> a, int64_t rows, int64_t inner, const T* b, int64_t columns, T* c,
+    const Factor<T>& a, int64_t rows, int64_t inner, const T* b, int64_t columns, T* c,
     const T* bias = nullptr, const T* times = nullptr
 ) {
     for (int64_t i = 0; i < rows; i += 6) {
@@ -92,7 +92,7 @@ constexpr int64_t with_spare(int64_t rows, int64_t columns) {
 // ROWS x COLUMNS of c += a b^T, each the sum of a product of two rows. `rows` of a and `columns`
 // rows of b remain; if the block is larger, its other sums are not added.
 template <class T, int ROWS, int COLUMNS>
-inline void accumulate_block(
+INLINED void accumulate_block(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
 ) {
     static_assert(ROWS <= MOST_ROWS && COLUMNS <= MOST_ROWS);
@@ -127,7 +127,7 @@ inline void accumulate_block(
 
 // c += a b^T in blocks.
 template <class T, int ROWS, int COLUMNS>
-void accumulate_blocks(
+INLINED void accumulate_blocks(
     const T* a, int64_t rows, const T* b, int64_t columns, int64_t inner, T* c, int64_t row
 ) {
     for (int64_t j = 0; j < columns; j += COLUMNS)

@@ -28,6 +28,9 @@ constexpr int BYTES = 16;
 // Before a loop with a constant number of passes, so that arrays it indexes can stay in registers.
 #define UNROLLED _Pragma("GCC unroll 16")
 
+// Of functions for a few rows, whose work takes less time than a call with many arguments.
+#define INLINED __attribute__((always_inline)) inline
+
 template <class T> struct Vectors;
 template <> struct Vectors<float> {
     typedef float Real __attribute__((vector_size(BYTES)));
@@ -159,8 +162,8 @@ template <class T> inline Real<T> root(Real<T> v) {
 }
 
 // How many vectors are computed side by side: their instructions need not wait for each other, as
-// those for a single one must.
-constexpr int SIDE = 4;
+// those for a single one must. AVX-512 has 32 registers, AVX2 16.
+constexpr int SIDE = BYTES == 64 ? 8 : 4;
 
 // Calls act(i, n) for the numbers 0 to `count`, which fill their vectors: n vectors, a constant,
 // that begin with number i.
