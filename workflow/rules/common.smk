@@ -21,10 +21,9 @@ else:
 
     from circlet import pipeline
     from circlet.study.blocks import JOB_LOG, LOG
-    from circlet.study import contributions, cost, planning
+    from circlet.study import contributions, planning
 
     if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
-        pipeline.checked("config/config.yaml")  # before Snakemake reads it
 
         configfile: "config/config.yaml"
 
