@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 INT32_MAX = 2**31 - 1  # largest integer in a column, and most values in a column of lists
 
-# $ alone would allow a line break at the end.
-Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$(?!\n)", max_length=100)]
+Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 Count = Annotated[int, Meta(ge=1, le=INT32_MAX)]
 Index = Annotated[int, Meta(ge=0, le=INT32_MAX)]
 Arguments = dict[str, Any]

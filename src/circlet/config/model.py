@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from circlet.config.experiment import UNIQUE, Experiment, Keys, Name
 
-# $ alone would allow a line break at the end.
-Folder = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$(?!\n)", max_length=1000)]
+Folder = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_./][A-Za-z0-9_./-]*$", max_length=1000)]
 
 
 class Milestone(Keys, frozen=True, kw_only=True):
@@ -71,7 +70,7 @@ class Config(Keys, frozen=True, kw_only=True):
     derived_metrics: Annotated[list[str], Meta(max_length=100), UNIQUE] = []
     """Tables of further metrics, such as `progress_measures`; their columns become outcomes."""
     checkpoints: (
-        Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$(?!\n)", max_length=1000)] | None
+        Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$", max_length=1000)] | None
     ) = None
     """An address, such as `s3://bucket/checkpoints`, to which jobs copy their checkpoints and final
     states. Use it if a machine loses its disk when a job is stopped. You can also set it in a

@@ -8,7 +8,6 @@ import math
 import os
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from circlet.config.experiment import INT32_MAX, Experiment
 from circlet.config.model import Config
@@ -28,9 +27,8 @@ LONGEST_NAME = 255  # bytes of the name of a file or folder, on Linux
 
 
 def check_results(results: str) -> None:
-    """Raise ConfigError if the results folder is not a folder of its own."""
-    full = os.path.realpath(results)
-    if Path(results).name == ".." or full in (os.path.realpath("."), "/"):
+    """Raise ConfigError if the results folder is the working folder."""
+    if os.path.realpath(results) == os.path.realpath("."):
         raise ConfigError(
             f"results: {shown(results)} must be a folder of its own, such as results/mine"
         )

@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.util
 import keyword
+import os
 import re
 import sys
 import traceback
@@ -140,15 +141,11 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     by_name: dict[str, Collection] = {}
     for text in folders:
         is_installed = bool(NAME.fullmatch(str(text))) and text in reading.installed()
-        try:
-            folder = reading.installed()[text] if is_installed else Path(text)
-            if folder.name in ("", ".."):
-                folder = folder.resolve()
-            folder = folder.parent.resolve() / folder.name  # a link by its own name
-            name, is_there = text if is_installed else folder.name, folder.is_dir()
-        except (OSError, ValueError, RuntimeError):  # too long, a null byte, links in a circle
-            is_there = False
-        if not is_there:
+        # A link counts by its own name.
+        given = reading.installed()[text] if is_installed else Path(text)
+        folder = Path(os.path.normpath(given.absolute()))
+        name = text if is_installed else folder.name
+        if not folder.is_dir():
             raise ConfigError(f"collections: {text}: there is no such folder")
         if not NAME.fullmatch(name) or keyword.iskeyword(name):
             raise ConfigError(
