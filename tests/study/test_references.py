@@ -33,9 +33,6 @@ LOOKED_UP = {
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),
-    "a text for files of equations": (
-        less("equations/drift.py", "\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data'),
-        'equations/drift.py: DATA must be a tuple of names, as in ("words.txt",)'),
     "torch in what planning reads": (
         less("systems/drift.py", "from circlet", "import torch\nfrom circlet"),
         "systems/drift.py: imports torch: that takes seconds in every plan"),
