@@ -33,13 +33,6 @@ LOOKED_UP = {
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),
-    "torch in what planning reads": (
-        less("systems/drift.py", "from circlet", "import torch\nfrom circlet"),
-        "systems/drift.py: imports torch: that takes seconds in every plan"),
-    "torch behind what planning reads": (
-        less("systems/drift.py", "from circlet", "from circlet.systems.loss import metrics\n"
-             "from circlet"),
-        "systems/drift.py: imports circlet.systems.loss, which imports torch: that takes"),
     "computed files of equations": (
         less("equations/drift.py", "\n\ndef data", '\nDATA = ("a",) + ()\n\n\ndef data'),
         "equations/drift.py: DATA must be a literal"),

@@ -226,8 +226,6 @@ def test_equations_may_be_those_of_another_system(mine):
     drift.write_text("from circlet.collections.mine.walk import *\n")
     study = config_of(mine)
     assert planning.plan(study).points
-    system = mine / "systems/drift.py"  # imports inside functions cost a plan nothing
-    system.write_text(f"{system.read_text()}\n\ndef later():\n    import torch\n    return torch\n")
     drift.write_text("from ..walk import *\n")
     (mine / "walk.py").write_text(
         "from circlet.collections.mine.equations.drift import *\n" + (mine / "walk.py").read_text()

@@ -46,24 +46,6 @@ def imports(module: str) -> frozenset[str]:
     return frozenset(m for m in modules if _of_circlet(m) and path_of(m).exists())
 
 
-def way_to(library: str, module: str) -> list[str]:
-    """Return the chain of modules by which a module imports a library at its start, or []."""
-    ways = {module: [module]}
-    todo = [module]
-    for importer in todo:  # grows during the loop
-        for imported in summary(importer).imports:
-            name = imported.source(importer)
-            if not imported.at_start:
-                continue
-            if name.split(".")[0] == library:
-                return ways[importer]
-            for other in (name, *(f"{name}.{what}" for _, what in imported.names)):
-                if _of_circlet(other) and path_of(other).exists() and other not in ways:
-                    ways[other] = [*ways[importer], other]
-                    todo.append(other)
-    return []
-
-
 def absent(module: str) -> list[str]:
     """Return the modules of circlet and of collections that a module imports but do not exist."""
     names = [imported.source(module) for imported in summary(module).imports]

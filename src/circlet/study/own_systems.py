@@ -9,7 +9,7 @@ from typing import Any
 from circlet.config import schema
 from circlet.config.experiment import Logs
 from circlet.errors import ConfigError, check_known
-from circlet.study import fingerprint, registry
+from circlet.study import registry
 from circlet.study.declarations import RESERVED, declared, defined
 from circlet.study.registry import explained, path_of
 from circlet.systems.spec import Metric, Outcome, Parameter, Rule, SystemSpec
@@ -33,12 +33,6 @@ def check_system(system: SystemSpec) -> None:
 
     The types in `circlet.systems.spec` do not suffice, because only type checkers read them.
     """
-    if way := fingerprint.way_to("torch", system.module):
-        raise ConfigError(
-            f"{path_of(system.module)}: imports {', which imports '.join([*way[1:], 'torch'])}: "
-            f"that takes seconds in every plan; move the computation to "
-            f"{path_of(system.equations)}"
-        )
     where = f"{path_of(system.module)}: SYSTEM"
     if system.version != "" and type(system.version) is not int:
         raise ConfigError(f"{where}: version must be an integer")
