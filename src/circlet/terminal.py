@@ -49,7 +49,6 @@ def plan(study: Study) -> str:
     progress.check_parents(study)
     limits.check_measured(study.points)
     rows: list[tuple] = []
-    notes: list[str] = []
     for name, experiment in study.config.experiments.items():
         points = study.experiment(name)
         # Blocks of a point with equal numbers of runs cost the same.
@@ -63,7 +62,6 @@ def plan(study: Study) -> str:
         memory = max(cost.memory_mb(block) for _, block in alike)
         minutes = max(cost.minutes(block) for _, block in alike)
         rows.append((name, experiment.system, len(points), runs, blocks, seconds, memory, minutes))
-        notes += _larger_blocks(name, alike)
     columns = list(zip(*rows, strict=True))
     total = ("total", "", *map(sum, columns[2:6]), *map(max, columns[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
@@ -92,8 +90,7 @@ def plan(study: Study) -> str:
         shown = names if len(names) <= MOST_NAMES else [*names[:2], "...", names[-1]]
         lines.append(f"{name}: {' '.join(shown)}")
     if why := native.missing():
-        notes.append(f"{why}; PyTorch trains instead, several times slower")
-    lines += ["", *notes] if notes else []
+        lines += ["", f"{why}; PyTorch trains instead, several times slower"]
     if study.folders:
         for target in targets.ordered(study):
             _ = target.key  # raises the errors of users' collections, as Snakemake would
@@ -104,23 +101,6 @@ def plan(study: Study) -> str:
         f"results: {study.results}",
     ]
     return "\n".join(lines)
-
-
-def _larger_blocks(experiment: str, alike: list[tuple[int, Block]]) -> list[str]:
-    """Advise larger blocks if training one takes less time than starting its job."""
-    n, block = max(alike, key=lambda pair: pair[0] * pair[1].count)
-    seconds, start = cost.cpu_seconds(block), cost.job_start_seconds(block)
-    if seconds >= start or n < 2:
-        return []
-    count, per_run = block.point.count, seconds / block.count
-    sizes = [size for size in range(block.count + 1, count + 1) if count % size == 0]
-    better = next((size for size in sizes if size * per_run >= 5 * start), (sizes or [0])[-1])
-    if not better:
-        return []
-    return [
-        f"{experiment}: a block of {block.count} runs takes {seconds:.1f} s, plus about "
-        f"{start:.0f} s to start its job; `block: {better}` would be faster"
-    ]
 
 
 def status(study: Study, verify: bool = False) -> str:

@@ -115,14 +115,10 @@ def _declared_seconds(block: Block) -> float:
     return flops / point.system.flops_per_second
 
 
-def job_start_seconds(block: Block) -> float:
-    """Return the start-up time of a block's job on this machine, longer if PyTorch trains it."""
-    return (1 if measured.of_kernel(block.point) else 3) * measured.start()
-
-
 def job_seconds(block: Block) -> float:
     """Return the expected computing time of a block with the start of its job."""
-    return job_start_seconds(block) + cpu_seconds(block)
+    start = (1 if measured.of_kernel(block.point) else 3) * measured.start()  # or in PyTorch
+    return start + cpu_seconds(block)
 
 
 def target_seconds() -> float:
