@@ -242,16 +242,13 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
             state = watch.look()
             now = time.monotonic()
             seconds_left = watch.seconds_left(state, now)
-            lines = [f"latest figure: {state.figure}"] if state.figure else []
             if live is None:
-                lines += [f"failed: {name}: {error}" for name, error in state.failed.items()]
-                lines.append(summary(state, seconds_left))
-            for line in lines:
-                kind = "figure" if line.startswith("latest figure") else line
-                if kind not in printed:
-                    printed.add(kind)
-                    console.print(line, markup=False, soft_wrap=True)
-            if live is not None:
+                lines = [f"failed: {name}: {error}" for name, error in state.failed.items()]
+                for line in (*lines, summary(state, seconds_left)):
+                    if line not in printed:
+                        printed.add(line)
+                        console.print(line, markup=False, soft_wrap=True)
+            else:
                 live.update(display(state, seconds_left), refresh=True)
             if state.is_done or over:
                 return
