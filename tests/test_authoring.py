@@ -67,14 +67,6 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
         planning.plan(config)
 
 
-@pytest.mark.slow
-def test_a_figure_without_a_table_is_of_all_runs(mine, capsys):
-    new.system(mine, "sums")
-    new.figure(mine, "times")
-    assert 'TABLES = ("runs",)' in (mine / "figures/times.py").read_text()
-    assert checked(mine, capsys)[0] is None
-
-
 REFUSED = {
     "a word of Python": (lambda mine: new.system(mine, "class"), "'class': must be lower-case"),
     "capitals": (lambda mine: new.table(mine, "Sizes"), "'Sizes': must be lower-case letters"),
@@ -169,7 +161,8 @@ def test_check_says_what_is_wrong_with_tables_and_figures(mine, capsys):
     rows = '    rows = log_frames.final(study, "parameters")'
     edit(mine / "tables/sizes.py", rows, f'{rows}\n    rows["run_id"].iloc[0]')
     edit(mine / "tables/named.py", 'rename("weight_norm")', 'rename("norm")')
-    edit(mine / "figures/sizes.py", "figure = Figure(", "rows.iloc[0]\n    figure = Figure(")
+    finished = 'rows[rows["status"] == "finished"].iloc[0]'
+    edit(mine / "figures/sizes.py", "figure = Figure(", f"{finished}\n    figure = Figure(")
     edit(mine / "systems/sums.py", "Spec(\n", 'Spec(\n    run_columns={"sise": "size"},\n')
     wrong = errors(mine, capsys)
     for said in (

@@ -6,8 +6,6 @@ from pathlib import Path
 from string import Template
 
 from circlet.errors import ConfigError
-from circlet.lazy_import import load
-from circlet.storage.schema import RUN
 from circlet.study import registry
 from circlet.study.registry import Collection
 
@@ -51,21 +49,10 @@ def table(path: Path, name: str) -> list[Path]:
 
 
 def figure(path: Path, name: str) -> list[Path]:
-    """Make a figure of the first table of a collection, or else of the table of all runs."""
+    """Make a figure of all runs of the first system of a collection."""
     user_collection = _collection(path)
     _check_name(name)
-    system_name = _first_system(user_collection)
-    table, column, meaning = "runs", "seconds", "computing time (s)"
-    for name_of_table, module in user_collection.modules("tables").items():
-        numbers = [f for f in load(module).COLUMNS if str(f.type) in ("double", "float")]
-        if numbers and load(module).COLUMNS[0] == RUN:
-            table, column = name_of_table, numbers[0].name
-            about = (numbers[0].metadata or {}).get(b"meaning", column.encode())
-            meaning = about.decode().replace('"', "'")
-            break
-    words = {"system": system_name, "table": table, "column": column, "label": meaning}
-    sentence = meaning[0].upper() + meaning[1:]
-    text = _filled("figure.txt", **words, sentence=sentence)
+    text = _filled("figure.txt", system=_first_system(user_collection))
     return _write({path / "figures" / f"{name}.py": text})
 
 
