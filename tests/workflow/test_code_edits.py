@@ -3,7 +3,7 @@
 Snakemake compares the parameters of every job with those of its last run, and the fingerprint of
 its code is one of them. So these tests edit one module of a copy of the package at a time, compute
 the parameters of all jobs anew in a fresh process, and compare them: Snakemake would take four
-seconds for each module. The last tests show that Snakemake agrees.
+seconds for each module. test_workflow.py shows that Snakemake agrees.
 
 Measured on two cores: a second for each module, two minutes in all, beside the smoke study.
 
@@ -266,26 +266,3 @@ def test_all_files_of_the_explorer_are_in_its_fingerprint():
     assert len(folders) > 1
     for folder in folders:
         assert {file for file in folder.iterdir() if file.suffix in ends} <= used, folder
-
-
-# Snakemake must announce the jobs computed above: after an edit of a module that many tables
-# use, of one that figures use, of one that re-runs everything; and in the known worst case.
-TOLD = {
-    "circlet.analysis.stats": edited,
-    "circlet.collections.odonnat.network_panels": edited,
-    "circlet.storage.parquet": lambda text: text.replace(
-        "    return table\n", "    return table.slice(1)\n"
-    ),
-}
-
-
-@pytest.mark.parametrize("module", TOLD)
-def test_snakemake_announces_the_same_jobs(copy, project, module):
-    file = project.folder / "src/circlet" / path(module)
-    text = file.read_text()
-    assert TOLD[module](text) != text
-    file.write_text(TOLD[module](text))
-    announced = project.would_run()
-    must_run = copy.would_run(TOLD[module], path(module))
-    rules = (name.replace("s/", "_", 1).removeprefix("page_") for name in must_run)
-    assert announced == dict.fromkeys(rules, 1)
