@@ -176,8 +176,6 @@ class Pipeline:
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return the config with its folders resolved, those of collections and of results."""
-        if not isinstance(config, dict):
-            raise ConfigError("its config must be a mapping of keys to values")
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
         resolved = dict(config)

@@ -13,11 +13,8 @@ from circlet.config import schema
 from circlet.config.model import Config
 from circlet.errors import ConfigError
 
-# The parser in C, where PyYAML has it, is ten times as fast.
-_Loader: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
-
-class StrictLoader(_Loader):  # type: ignore[misc]
+class StrictLoader(yaml.CSafeLoader):
     """YAML that refuses a key given twice, instead of silently keeping the last."""
 
 

@@ -23,7 +23,6 @@ T = TypeVar("T")
 Schema = dict[str, Any]
 
 _SWEPT = "what varies goes under `sweep`"
-MAX_SHOWN = 5  # unknown keys in a message
 
 
 @functools.cache
@@ -176,10 +175,9 @@ def _explain(error: Any, prefix: str) -> str:
 
 def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
     """Return an error text for unknown keys: the nearest known key, and all known keys."""
-    named = ", ".join(map(shown, unknown[:MAX_SHOWN]))
-    more = f" and {len(unknown) - MAX_SHOWN} more" if len(unknown) > MAX_SHOWN else ""
+    named = ", ".join(map(shown, unknown))
     hint = did_you_mean(unknown[0], allowed)
-    return f"unknown key {named}{more} ({hint}known: {', '.join(sorted(allowed))})"
+    return f"unknown key {named} ({hint}known: {', '.join(sorted(allowed))})"
 
 
 def _wrong_type(error: Any, prefix: str) -> str:

@@ -1,7 +1,6 @@
 """Rules about a study as a whole: each raises ConfigError naming the key."""
 
 import itertools
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,10 +110,6 @@ def _check_milestones(study: Study) -> None:
             )
         if name in configured and configured[name] is None:
             raise ConfigError(f"{where}: {unknown('milestone to remove', name, milestones.USUAL)}")
-        for key in ("above", "below"):
-            value = getattr(milestone, key)
-            if value is not UNSET and not math.isfinite(value):
-                raise ConfigError(f"{where}.{key}: {value} must be finite")
         if milestone.start and milestone.end and milestone.start != milestone.end:
             _check_delay(where, milestone, milestone_of, is_usual=name not in configured)
         elif (
