@@ -135,10 +135,6 @@ def _study(user_collection: Collection, results: Path) -> Study:
         except ConfigError:
             continue  # no experiment that fits the role could be guessed
         config = trial
-    # The study must also be valid with the default dtype, which names of points leave out.
-    usual["dtype"] = "float32"
-    plain = {f"plain_{i}": usual | {"system": name} for i, name in enumerate(systems)}
-    planning.plan(config | {"experiments": plain, "reproduce": {}})
     return planning.plan(config)
 
 

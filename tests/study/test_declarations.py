@@ -19,7 +19,6 @@ WRONG = {
     "no function of a table": (TABLE, "def table(", "def tabel(", "does not define table()"),
     "a class for a function": (FIGURE, "def draw(study)", "class draw", "does not define draw("),
     "a computed tuple": (TABLE, "TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
-    "a sum": (TABLE, "TABLES = ()", 'TABLES = ()\nTABLES += ("runs",)', "TABLES must be a literal"),
     "a list as a key": (TABLE, "TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
     "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of strings"),
     "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of strings"),
@@ -28,7 +27,6 @@ WRONG = {
                                "DERIVED_METRICS must give the meaning and the unit of each column"),
     "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
     "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:13: expected ':'"),
-    "a null byte": (TABLE, "TABLES", "TABLES\0", "null bytes"),
 }  # fmt: skip
 
 

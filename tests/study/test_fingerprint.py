@@ -249,15 +249,6 @@ def test_relative_imports_are_followed(mine, tmp_path, new, call):
     assert found[0] == found[1] != found[2]
 
 
-def test_all_names_that_an_import_gives_once_more_count(mine):
-    table = mine / "tables/distances.py"
-    both = "from circlet.collections.mine import distance as _, another as _\n"
-    table.write_text(both + table.read_text().replace("import distance", "import __init__"))
-    registry.find([mine])
-    name = "circlet.collections.mine"
-    assert f"{name}.distance" in fingerprint.imports(f"{name}.tables.distances")
-
-
 def test_an_init_of_a_users_collection_counts(mine, tmp_path):
     """Python runs the package, though the folders in between have no code."""
     other = shutil.copytree(mine, tmp_path / "other/mine")

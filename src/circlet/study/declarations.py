@@ -60,21 +60,16 @@ def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
 
 def defined(module: str) -> frozenset[str]:
     """Return the names that a module defines or imports, outside of functions and classes."""
-    return frozenset(_defined(module, set()))
-
-
-def _defined(module: str, seen: set[str]) -> set[str]:
-    seen.add(module)  # two modules may import everything from each other
     summary = sources.summary(module)
     all_names = {*summary.assigned, *summary.functions}
     for imported in summary.imports:
         if not imported.at_start:
             continue
         source = imported.source(module)
-        if ("*", "*") in imported.names and _is_module(source) and source not in seen:
-            all_names |= {name for name in _defined(source, seen) if not name.startswith("_")}
+        if ("*", "*") in imported.names and _is_module(source):
+            all_names |= {name for name in defined(source) if not name.startswith("_")}
         all_names |= {local for local, name in imported.names if not _is_module(f"{source}.{name}")}
-    return all_names
+    return frozenset(all_names)
 
 
 def _is_module(name: str) -> bool:

@@ -77,8 +77,6 @@ def summary(module: str) -> Summary:
     except SyntaxError as error:
         line = f":{error.lineno}" if error.lineno else ""
         raise ConfigError(f"{path_of(module)}{line}: {error.msg}") from None
-    except ValueError as error:  # null bytes; later releases of Python raise SyntaxError
-        raise ConfigError(f"{path_of(module)}: {error}") from None
 
 
 @functools.cache
@@ -134,8 +132,6 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.AST]]:
             yield from ((target, node.value) for target in node.targets)
         elif isinstance(node, ast.AnnAssign) and node.value:
             yield node.target, node.value
-        elif isinstance(node, ast.AugAssign):
-            yield node.target, node
 
 
 def _constants(targets: list[tuple[ast.expr, ast.AST]]) -> dict[str, str]:
