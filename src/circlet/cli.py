@@ -180,9 +180,6 @@ def _add_commands_without_config(subparsers) -> None:
     parser.add_argument("a", type=Path, metavar="A", help="a results folder")
     parser.add_argument("b", type=Path, metavar="B", help="another results folder")
     parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="write all differences to a Parquet or CSV file"
-    )
-    parser.add_argument(
         "--figure",
         type=Path,
         metavar="FILE",

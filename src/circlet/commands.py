@@ -186,11 +186,6 @@ def compare_folders(arguments: argparse.Namespace) -> None:
         return
     comparison = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
     print(terminal.compared(comparison))
-    if arguments.table:
-        is_csv = arguments.table.suffix == ".csv"
-        write = comparison.outcomes.to_csv if is_csv else comparison.outcomes.to_parquet
-        with files.atomic(arguments.table) as temporary:
-            write(temporary, index=False)
     if arguments.figure:
         comparison.save_figure(arguments.figure)
 

@@ -81,13 +81,13 @@ def test_what_only_one_has_is_said(both):
     assert found.only == ["e: 2 settings are in only one of them"]
 
 
-def test_the_command_prints_writes_and_draws(both, tmp_path, capsys, error_of):
-    table, figure = tmp_path / "c.parquet", tmp_path / "c.svg"
+def test_the_command_prints_and_draws(both, tmp_path, capsys, error_of):
+    figure = tmp_path / "c.svg"
     command = ["compare", str(both / "a"), str(both / "b")]
-    cli.main([*command, "--table", str(table), "--figure", str(figure)])
+    cli.main([*command, "--figure", str(figure)])
     said = capsys.readouterr().out
     assert "learning_rate" in said and "6 pairs" in said and "would by chance" in said
-    rows = pd.read_parquet(table).dropna(subset=["estimate"])
+    rows = between.studies(both / "a", both / "b").outcomes.dropna(subset=["estimate"])
     rows = rows[(rows["n_paired"] == SEEDS) & ~rows["outcome"].str.endswith(("_step", "delay"))]
     assert len(rows) > 2
     assert (rows["B"] - rows["A"]).to_numpy() == pytest.approx(rows["estimate"], abs=1e-6)
