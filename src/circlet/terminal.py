@@ -20,6 +20,7 @@ from circlet.study.plan import Study
 from circlet.study.registry import PACKAGE
 
 MOST_ROWS = 30  # of a comparison
+MOST_FAILED = 20  # listed when a study ends early
 MOST_NAMES = 12  # most points of an experiment to list in full
 PAGES = 2  # the report and the explorer
 
@@ -182,7 +183,7 @@ def _without_a_result(states: list[tuple[Block, str]]) -> Iterator[str]:
             yield f"no parent: {counts['no_parent']} {of} had no finished run to start from"
 
 
-def failures(study: Study, partial: str, most: int = 20) -> str:
+def failures(study: Study, partial: str) -> str:
     """Return what failed in a run of the study that ended early, and what to do.
 
     ``partial`` is the command that makes tables and report of the finished runs. If the results
@@ -199,9 +200,9 @@ def failures(study: Study, partial: str, most: int = 20) -> str:
     planned = sum(block.count for block, _ in states)
     lines = ["", f"{done} of {planned} runs are done."]
     if failed:
-        lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:most])]
-    if len(failed) > most:
-        lines.append(f"  ... and {len(failed) - most} more")
+        lines += [f"{len(failed)} failed:", *(f"  {line}" for line in failed[:MOST_FAILED])]
+    if len(failed) > MOST_FAILED:
+        lines.append(f"  ... and {len(failed) - MOST_FAILED} more")
     if interrupted:
         lines.append(f"Interrupted, with their checkpoints saved: {interrupted} blocks.")
     then = "Fix the cause and rerun" if failed else "Rerun"
@@ -240,11 +241,11 @@ def number(value: float | None) -> str:
     return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text  # 31360, not 3.136e+04
 
 
-def span(low: float, high: float, between: str = " … ") -> str:
+def span(low: float, high: float) -> str:
     """Return a range as text; an end may be open (NaN)."""
     if math.isnan(low) or math.isnan(high):
         return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
-    return f"{number(low)}{between}{number(high)}"
+    return f"{number(low)} to {number(high)}"
 
 
 def compared(comparison: Any) -> str:

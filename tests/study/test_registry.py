@@ -46,11 +46,8 @@ WRONG = {
     "no folder": (lambda mine: [mine / "x"], "mine/x: there is no such folder"),
     "a file": (lambda mine: [mine / "run_list.py"], "run_list.py: there is no such folder"),
     "a name that is none": (moved("My-own"), "My-own: its folder must be named with lower-case"),
-    "a number for a name": (moved("2024"), "2024: its folder must be named with lower-case"),
     "a word of Python": (moved("import"), "import: its folder must be named with lower-case"),
-    "twice the same": (lambda mine: [mine, mine.parent / "mine"], "mine: is listed twice"),
     "the name of a shipped one": (moved("ding"), "ding: circlet has a collection 'ding'; rename"),
-    "the name of the last one": (moved("sweeps"), "circlet has a collection 'sweeps'"),
     "two of the same name": (
         lambda mine: [mine, shutil.copytree(mine, mine / "other/mine")], "named 'mine', too;"),
     "nothing in it": (
@@ -63,7 +60,6 @@ WRONG = {
     "an error": (having("systems/drift.py", "1 / 0\n"), "drift.py: cannot be imported: ZeroDiv"),
     "an error of the package": (having("__init__.py", "1 / 0"), "mine/__init__.py: cannot be impo"),
     "no SYSTEM": (having("systems/drift.py", "SYSTM = 1\n"), "drift.py: must declare SYSTEM = "),
-    "another SYSTEM": (having("systems/drift.py", "SYSTEM = {}\n"), "drift.py: must declare SYST"),
     "an incomplete SYSTEM": (
         having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 1 "),
     "no embedding": (

@@ -67,10 +67,10 @@ def flow(value: Any) -> str:
     return text.removesuffix("...\n").strip()
 
 
-def shown(value: Any, most: int = 80) -> str:
-    """Return a value for a message, on one line of at most ``most`` characters."""
+def shown(value: Any) -> str:
+    """Return a value for a message, on one line of at most 80 characters."""
     text = repr(value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def validator(schema: Schema) -> Any:

@@ -84,7 +84,7 @@ def span(low: float, high: float) -> str:
     """Return the values that count as agreement: ``72.4 to 82.4``; empty if there are none."""
     if math.isnan(low) and math.isnan(high):
         return ""
-    return terminal.span(low, high, " to ").replace("-", "−")
+    return terminal.span(low, high).replace("-", "−")
 
 
 def measured(row: dict[str, Any]) -> str:

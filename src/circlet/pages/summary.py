@@ -162,7 +162,7 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
             first,
             terminal.number(row.measured),
             story.CANNOT_TELL if interval.endswith(story.CANNOT_TELL) else interval,
-            terminal.span(row.same_low, row.same_high, " to "),
+            terminal.span(row.same_low, row.same_high),
             f"{row.measured_n:.0f}",
             f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
         )

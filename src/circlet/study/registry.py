@@ -154,8 +154,6 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
             )
         if name in {c.name for c in SHIPPED}:
             raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
-        if name in by_name and by_name[name].folder == folder:
-            raise ConfigError(f"collections: {text}: is listed twice")
         if name in by_name:
             raise ConfigError(
                 f"collections: {text}: {by_name[name].folder} is named {name!r}, too; rename one"
