@@ -69,9 +69,7 @@ class Config(Keys, frozen=True, kw_only=True):
     """Steps at which a metric first crosses a threshold, and delays between such steps."""
     derived_metrics: Annotated[list[str], Meta(max_length=100), UNIQUE] = []
     """Tables of further metrics, such as `progress_measures`; their columns become outcomes."""
-    checkpoints: (
-        Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$", max_length=1000)] | None
-    ) = None
+    checkpoints: Annotated[str, Meta(pattern=r"^[a-z0-9]+://\S+$", max_length=1000)] | None = None
     """An address, such as `s3://bucket/checkpoints`, to which jobs copy their checkpoints and final
     states. Use it if a machine loses its disk when a job is stopped. You can also set it in a
     profile: `config: [checkpoints=s3://bucket/checkpoints]`."""
