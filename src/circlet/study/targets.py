@@ -36,7 +36,7 @@ other keys and the seeds of the runs. A figure's docstring is its caption; it de
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -299,7 +299,7 @@ def trained_for(target: Target) -> set[str]:
     return {name for config in configs for name in (*config.experiments, *config.parents)}
 
 
-def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], dict[str, int]]:
+def priorities(study: Study, drawn: Sequence[Target]) -> tuple[dict[str, int], dict[str, int]]:
     """Return priorities that produce figures early; jobs with larger numbers run first.
 
     A figure and the tables that it needs precede figures that need more training. ``drawn`` are the
@@ -310,17 +310,11 @@ def priorities(study: Study, drawn: Iterable[Target]) -> tuple[dict[str, int], d
         name: sum(cost.cpu_seconds(b) for point in study.experiment(name) for b in point.blocks)
         for name in study.config.experiments
     }
-
-    by_name = {figure.name: (figure, trained_for(figure) & seconds.keys()) for figure in drawn}
-    takes = {name: sum(seconds[e] for e in needed) for name, (_, needed) in by_name.items()}
-    levels = sorted(set(takes.values()), reverse=True)
+    needed = {figure.name: trained_for(figure) & seconds.keys() for figure in drawn}
     experiments: dict[str, int] = {}
     others: dict[str, int] = {}
-    for name, (figure, needed) in by_name.items():
-        rank = 1 + levels.index(takes[name])
-        for e in needed:
-            experiments[e] = max(rank, experiments.get(e, 0))
-        for target in with_dependencies(figure):
-            key = f"{target.kind}/{target.name}"
-            others[key] = max(rank, others.get(key, 0))
+    by_training = sorted(drawn, key=lambda figure: -sum(seconds[e] for e in needed[figure.name]))
+    for rank, figure in enumerate(by_training, 1):  # the last of those that share a table counts
+        experiments |= dict.fromkeys(needed[figure.name], rank)
+        others |= {f"{t.kind}/{t.name}": rank for t in with_dependencies(figure)}
     return experiments, others
