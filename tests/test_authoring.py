@@ -157,7 +157,6 @@ def test_check_says_what_is_wrong_with_each_system(mine, capsys):
 def test_check_says_what_is_wrong_with_tables_and_figures(mine, capsys):
     with_everything(mine)
     new.table(mine, "named")
-    del sys.modules[f"circlet.collections.{mine.name}.tables.sizes"]  # like a new process
     rows = '    rows = log_frames.final(study, "parameters")'
     edit(mine / "tables/sizes.py", rows, f'{rows}\n    rows["run_id"].iloc[0]')
     edit(mine / "tables/named.py", 'rename("weight_norm")', 'rename("norm")')
