@@ -311,10 +311,12 @@ def priorities(study: Study, drawn: Sequence[Target]) -> tuple[dict[str, int], d
         for name in study.config.experiments
     }
     needed = {figure.name: trained_for(figure) & seconds.keys() for figure in drawn}
+    takes = {name: sum(seconds[e] for e in names) for name, names in needed.items()}
     experiments: dict[str, int] = {}
     others: dict[str, int] = {}
-    by_training = sorted(drawn, key=lambda figure: -sum(seconds[e] for e in needed[figure.name]))
-    for rank, figure in enumerate(by_training, 1):  # the last of those that share a table counts
+    for figure in sorted(drawn, key=lambda figure: -takes[figure.name]):
+        rank = 1 + sum(longer > takes[figure.name] for longer in takes.values())
+        # Later figures, which need less, determine the ranks of what they share.
         experiments |= dict.fromkeys(needed[figure.name], rank)
         others |= {f"{t.kind}/{t.name}": rank for t in with_dependencies(figure)}
     return experiments, others
