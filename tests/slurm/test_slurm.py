@@ -160,18 +160,6 @@ def test_a_gpu_is_asked_for_where_it_pays(sweep):
         slurm.wait(lambda: sweep.logs_with("torch sees no GPU here"), "its error")
 
 
-def test_the_bare_name_of_the_profile(cluster, sweep, tmp_path, monkeypatch):
-    """After `make slurm`, which links the profiles, Snakemake finds them by name."""
-    folder = tmp_path / "snakemake"
-    folder.mkdir()
-    for name in ("local", "gpu", "slurm"):
-        (folder / name).symlink_to(sweep.project.folder / "profiles" / name)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    sweep.study(short=SHORT)
-    done = sweep.project.run("snakemake", "--profile", "slurm", "--dry-run")
-    assert "particles" in done.stdout
-
-
 def test_modules_side_by_side(sweep):
     """A job of a module makes what this module has planned, even if the config was edited since."""
     folder = sweep.project.folder
