@@ -108,12 +108,6 @@ def begin():
         process.communicate()
 
 
-def every_module():
-    """Return the names of all modules of the package, in order."""
-    files = (file.relative_to(registry.PACKAGE.parent) for file in registry.PACKAGE.rglob("*.py"))
-    return sorted(".".join(file.with_suffix("").parts).removesuffix(".__init__") for file in files)
-
-
 def output_of(code, *arguments, **options):
     """Run code in a new process; return what it prints."""
     command = [sys.executable, "-c", code, *arguments]

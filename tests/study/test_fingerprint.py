@@ -32,7 +32,8 @@ def edited(monkeypatch, path, new=None):
 
 
 FOLLOWED = {
-    "sweeps/tables/scorecard.py": True, "analysis/stats.py": True, "analysis/log_frames.py": False,
+    "sweeps/tables/scorecard.py": True, "analysis/stats.py": True, "analysis/make.py": True,
+    "analysis/association.py": False, "study/targets.py": False,  # for type checkers alone
     "storage/parquet.py": True, "study/points.py": True, "systems/spec.py": True,
     "circlet/__init__.py": True, "storage/__init__.py": True, "errors.py": True,
     "training/run.py": False, "pages/report.py": False, "cli.py": False,
@@ -42,10 +43,11 @@ FOLLOWED = {
 
 def test_a_fingerprint_follows_all_that_is_imported(monkeypatch):
     """Including code that reads files and plans, because a change of it may drop rows."""
-    before = fingerprint.digest("circlet.sweeps.tables.scorecard")
+    modules = ("circlet.sweeps.tables.scorecard", "circlet.analysis.make")
+    before = fingerprint.digest(*modules)
     for file, counts in FOLLOWED.items():
         with edited(monkeypatch, f"/{file}"):
-            found = fingerprint.digest("circlet.sweeps.tables.scorecard")
+            found = fingerprint.digest(*modules)
         assert (found != before) == counts, file
 
 
@@ -91,9 +93,13 @@ TARGETS = {
     ("tables", "scorecard"): ("musat/claims.csv", "ding/claims.csv", "analysis/make.py",
                               "musat/systems/particles.py"),
     ("tables", "explorer_runs"): ("ding/run_list.py",),
-    ("figures", "weight_magnitudes"): ("plotting/make.py", "plotting/style.py"),
+    ("tables", "progress_measures"): ("ding/equations/embedding_mlp.py",),
+    ("figures", "weight_magnitudes"): ("plotting/make.py", "plotting/style.py",
+                                       "musat/__init__.py"),
     ("pages", "report"): ("pages/report.html", "pages/theme.css", "musat/collection.yaml",
                           "findings/collection.yaml", "ding/claims.csv"),
+    ("pages", "explorer"): ("explorer/geometry.js", "musat/explorer/main.js",
+                            "odonnat/explorer/data.py"),
 }  # fmt: skip
 
 
@@ -111,7 +117,34 @@ def test_targets_follow_what_makes_them_and_what_collections_contribute(monkeypa
             assert targets.code_of(made.kind, made.module, made.study) != before, file
 
 
-def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
+def test_captions_are_in_the_fingerprint_of_the_report(monkeypatch):
+    page = next(target for target in smoke_targets() if target.name == "report")
+    before = page.code
+
+    def renewed(text):
+        return text.replace('"""', '"""New. ', 1)
+
+    with edited(monkeypatch, "figures/weight_magnitudes.py", renewed):
+        assert targets.code_of(page.kind, page.module, page.study) != before
+
+
+def test_all_files_of_the_explorer_are_in_its_fingerprint(monkeypatch):
+    """A file that is read for a fingerprint is in it."""
+    page, read, seen = smoke_targets()[-1], Path.read_text, set()
+
+    def reading(self, *arguments, **options):
+        seen.add(self)
+        return read(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", reading)
+    fingerprint.forget()
+    targets.code_of(page.kind, page.module, page.study)
+    folders = ["pages/explorer", "collections/musat/explorer", "collections/odonnat/explorer"]
+    files = [file for folder in folders for file in (registry.PACKAGE / folder).iterdir()]
+    assert {file for file in files if file.suffix in (".js", ".css", ".html")} <= seen
+
+
+def test_claims_and_systems_that_a_study_does_not_have_do_not_count(monkeypatch):
     def code():
         study = planning.plan_file(ROOT / "config/smoke.yaml")
         part = study.part(study.of_systems(["particles"]), ["table2"])
@@ -119,8 +152,9 @@ def test_claims_of_papers_that_a_study_does_not_ask_do_not_count(monkeypatch):
         return next(t.code for t in targets.tables(part) if t.name == "scorecard")
 
     before = code()
-    with edited(monkeypatch, "/ding/claims.csv"):
-        assert code() == before
+    for file in ("/ding/claims.csv", "/ding/systems/embedding_mlp.py"):
+        with edited(monkeypatch, file):
+            assert code() == before
     with edited(monkeypatch, "/musat/claims.csv"):
         assert code() != before
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import yaml
-from conftest import ROOT, config_of, every_module
+from conftest import ROOT, config_of
 
 from circlet.study import fingerprint, registry
 
@@ -67,8 +67,8 @@ ROOMS = {
 
 HEAVY = {"torch", "pandas", "pyarrow", "matplotlib", "scipy"}
 
-
-MODULES = every_module()
+PATHS = (path.relative_to(registry.PACKAGE.parent) for path in registry.PACKAGE.rglob("*.py"))
+MODULES = sorted(".".join(p.with_suffix("").parts).removesuffix(".__init__") for p in PATHS)
 
 
 @functools.cache
