@@ -26,15 +26,6 @@ def refused(path, said):
     assert "\n" not in str(caught.value) and str(path) in str(caught.value)
 
 
-def test_round_trip(tmp_path):
-    table = pa.table({"a": [1, 2], "b": ["x", None]})
-    path = tmp_path / "deep/er/t.parquet"
-    parquet.write(table, path, {"made": "by a test"})
-    assert pa.parquet.read_table(path).to_pydict() == table.to_pydict()
-    assert parquet.footer(path) == {"made": "by a test", "sha256": parquet.footer(path)["sha256"]}
-    assert [p.name for p in path.parent.iterdir()] == ["t.parquet"]
-
-
 SPOILT = {
     "but a byte": (lambda path: os.truncate(path, path.stat().st_size - 1), "is damaged"),
     "of others": (lambda path: pa.parquet.write_table(pa.table({"a": [1]}), path), "is damaged"),

@@ -5,7 +5,6 @@ import shutil
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset
 import pytest
 from conftest import config, experiment, make_tables, planned, run_blocks
 
@@ -86,14 +85,6 @@ def test_a_folder_with_signs_of_a_pattern_is_no_pattern(study, tmp_path):
         pd.DataFrame({"of": ["sa"]}).to_parquet(tmp_path / "sa" / kind / "runs.parquet")
     found = circlet.load(tmp_path / "s[ab]")
     assert len(found.table("runs")) == len(found.log("runs")) == 10
-
-
-def test_folders_are_no_hive_partitions(study):
-    """Other readers of a whole folder of logs find only the columns of the files."""
-    for kind in ("curves", "runs"):
-        paths = sorted((study.results / "logs/a").glob(f"*/*/{kind}.parquet"))
-        whole = pyarrow.dataset.dataset([*map(str, paths)], partitioning="hive")
-        assert whole.schema.names == list(pd.read_parquet(paths[0]))
 
 
 @pytest.mark.parametrize(

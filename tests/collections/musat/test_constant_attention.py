@@ -30,11 +30,6 @@ def test_residual_does_not_cancel():
     assert torch.softmax(torch.tensor([20.0, 0.0, 0.0]), 0)[0] - 1 == 0
 
 
-def test_network_of_the_paper_has_691_parameters():
-    arrays = system.initial(SYSTEM.defaults, Seeds(0, 0, 0, 0))
-    assert sum(array.size for array in arrays.values()) == 691
-
-
 @pytest.mark.parametrize(
     ("kind", "weight_std", "bias_std"),
     [
