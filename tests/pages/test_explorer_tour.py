@@ -57,15 +57,6 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
     assert page.get_attribute("#tour-stops [aria-current]", "href") == hashes[1]
 
 
-def test_a_stop_leaves_when_another_run_is_chosen(page_of):
-    page = settled(page_of())
-    page.click("#forward")
-    assert "random place" in page.inner_text("#tour-text")  # the same training
-    page.locator("#run-list input:not(:checked)").first.check()
-    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
-    assert page.locator("#tour-stops [aria-current]").count() == 0
-
-
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_a_stop_is_on_one_screen_with_its_picture(page_of, size):
     page = page_of(size=size)
@@ -82,7 +73,7 @@ def test_a_stop_is_on_one_screen_with_its_picture(page_of, size):
     assert not serious(page)
 
 
-def test_the_picture_of_a_stop_moves_with_the_training(page_of):
+def test_the_picture_of_a_stop_moves_with_the_training_and_leaves_with_its_run(page_of):
     page = settled(page_of())
     before = drawn(page, "embedding-tour")
     assert before == drawn(page, "embedding")
@@ -91,12 +82,13 @@ def test_the_picture_of_a_stop_moves_with_the_training(page_of):
     assert before != drawn(page, "embedding")
     assert drawn(page, "embedding-tour") == drawn(page, "embedding")
     assert page.inner_text("#tour-step") == page.inner_text("#step-now")
+    assert "random place" in page.inner_text("#tour-text")
     for word in ("Pause", "Play this training"):
         page.click("#tour-play")
         assert page.inner_text("#tour-play") == word
     page.locator("#run-list input:not(:checked)").first.check()
     page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
-    assert page.locator("#tour-panels .panel:visible").count() == 0
+    assert page.locator("#tour-stops [aria-current], #tour-panels .panel:visible").count() == 0
     assert not page.is_visible("#tour-play")
 
 

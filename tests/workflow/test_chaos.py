@@ -94,7 +94,7 @@ def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import torch"], check=True)
     start_seconds = time.monotonic() - began
-    kills, victims, starts, rounds = 0, collections.Counter(), 1, 1
+    kills, victims = 0, collections.Counter()
     snakemake = start()
     try:
         while kills < KILLS:
@@ -104,9 +104,7 @@ def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
                     while processes(token.encode()):  # until jobs of a killed Snakemake have ended
                         time.sleep(0.1)
                     shutil.rmtree(empty_project.folder / "results")
-                    rounds += 1
                 snakemake = start()
-                starts += 1
             # One victim in four is Snakemake, which needs a second to begin; the others are jobs.
             # Chance may hit no job beyond its start, so some kills wait for a checkpoint.
             alive = processes(token.encode())
@@ -133,7 +131,6 @@ def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         snakemake.wait()
-    print(f"{kills} kills, of {dict(victims)}; {starts} starts of Snakemake, {rounds} rounds")
     assert min(victims["jobs"], victims["Snakemake"]) >= KILLS // 4
     assert "Traceback" not in said.read_text()
     jobs = empty_project.would_run("config/chaos.yaml").keys()
