@@ -16,15 +16,12 @@ from circlet.storage import parquet, provenance
 from circlet.study import planning
 
 # Python imports this file when it starts. The packages below cannot be imported, and their
-# distributions are not found, so that pytest does not look for their plugins.
+# distributions are not found.
 HIDDEN = """
 import importlib.machinery, importlib.metadata, os
 
-PACKAGES = {*os.environ.get("HIDE", "").split()} | {
-    "snakemake", "snakemake_interface_common", "hypothesis", "_hypothesis_pytestplugin",
-    "xdist", "execnet", "snakefmt", "ruff", "playwright", "axe_playwright_python",
-}
-DISTRIBUTIONS = PACKAGES | {"circlet", "pytest-xdist", "pytest_xdist"}
+PACKAGES = {"snakemake", "snakemake_interface_common", *os.environ.get("HIDE", "").split()}
+DISTRIBUTIONS = PACKAGES | {"circlet"}
 finder, metadata = importlib.machinery.PathFinder, importlib.metadata.MetadataPathFinder
 find_spec, find_distributions = finder.find_spec, metadata.find_distributions
 
