@@ -2,17 +2,10 @@
 
 import pytest
 from conftest import config, ran, run_blocks
-from test_checkpoints import kill, steps_of
+from test_checkpoints import SYSTEMS, kill, steps_of
 from test_checkpoints import logs as logs_of
 
 from circlet.study import planning
-
-SYSTEMS = {
-    "constant_attention": {},
-    "embedding_mlp": {"parameters": {"p": 7, "d": 4, "hidden": 8}},
-    "particles": {"parameters": {"p": 7}},
-    "sparse_transformer": {"parameters": {"n_train": 64, "n_test": 32}},
-}
 
 
 def keeping(folder, steps, **changes):
