@@ -1,12 +1,10 @@
 import pandas as pd
-import pytest
 
 from circlet.collections.findings.tables import precision
 from circlet.storage import parquet
 
 
-@pytest.mark.parametrize("early", [False, True], ids=["now", "without products"])
-def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeypatch, early):
+def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeypatch):
     """Seed 1 has no float64 run, and seed 2 has no finished run."""
     alive = {"a": (0, "float64", [2, 3]), "b": (0, "float32", [3, 4, 5]), "c": (1, "float32", [])}
     survival = [
@@ -16,8 +14,7 @@ def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeyp
     ]
     runs = pd.DataFrame({"run_id": list("dcba"), "residual": "exact", "seconds": 1.0})
     runs["dtype"] = ["float64", *(alive[run_id][1] for run_id in "cba")]
-    if not early:
-        runs["products"] = ["float32", "tf32", "float32", "float32"]
+    runs["products"] = ["float32", "tf32", "float32", "float32"]
     losses = [{"run_id": "b", "step": s, "train_loss": 1.0 / (s + 1)} for s in (0, 60, 70, 90)]
     tables = {
         "survival": pd.DataFrame(survival),
@@ -27,9 +24,10 @@ def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeyp
     monkeypatch.setattr(parquet, "read_table", lambda study, name, role: tables[name])
     found = pd.DataFrame(list(precision.table(None))).set_index("run_id")
     assert found["arithmetic"].to_dict() == {
-        "a": "float64 exact", "b": "float32 exact",
-        "c": "float32 exact" if early else "float32 exact, tf32 products",
-    }  # fmt: skip
+        "a": "float64 exact",
+        "b": "float32 exact",
+        "c": "float32 exact, tf32 products",
+    }
     assert found["n_circles"].to_dict() == {"a": 2, "b": 3, "c": 0}
     assert (found.loc["a", "lost"], found.loc["a", "gained"]) == (0, 0)
     assert (found.loc["b", "lost"], found.loc["b", "gained"]) == (1, 2)

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 from circlet.collections.findings import shared_laws
 from circlet.collections.findings.tables import shared_law_rollouts
 from circlet.collections.findings.tables import shared_laws as laws_table
-from circlet.storage import parquet
 
 P = 23
 N = (P - 1) // 2
@@ -111,13 +109,3 @@ def test_mean_field_laws_keep_the_order_of_signals():
     counts = np.full(len(x), 4)
     start, end = (shared_law_rollouts.strongest(x[:, step], counts) for step in (0, -1))
     assert (start == end).all() and (start.sum(1) == 4).all()
-
-
-def test_gains_in_the_frozen_rollouts_are_differences_of_the_same_runs():
-    rows = parquet.read(ROOT / "docs/studies/findings/tables/shared_law_rollouts.parquet")
-    frame = rows.to_pandas().set_index(["experiment", "point", "step", "law"])
-    for law, column in (("three_numbers", "beyond_three"), ("order", "beyond_order")):
-        other = frame["jaccard"].xs(law, level="law").reindex(frame.index.droplevel("law"))
-        gains = frame["jaccard"].to_numpy() - other.to_numpy()
-        assert frame[column].to_numpy() == pytest.approx(gains, abs=1e-6)
-        assert frame[column].abs().max() > 0.1

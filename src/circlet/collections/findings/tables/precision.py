@@ -27,9 +27,8 @@ def table(study: Study) -> Rows:
     runs = parquet.read_table(study, "runs", "precision").set_index("run_id")
     runs = runs.join(by_run["seed"].first(), how="inner")
     runs["arithmetic"] = runs["dtype"] + " " + runs["residual"]
-    if "products" in runs:  # tables of an early version lack this column
-        rounded = runs["products"] != "float32"
-        runs.loc[rounded, "arithmetic"] += ", " + runs["products"] + " products"
+    rounded = runs["products"] != "float32"
+    runs.loc[rounded, "arithmetic"] += ", " + runs["products"] + " products"
     exact = runs.loc[runs["arithmetic"] == "float64 exact", "seed"]
     reference = {seed: alive[run_id] for run_id, seed in exact.items()}
     losses = parquet.read_table(study, "losses", "precision")
