@@ -74,8 +74,7 @@ def test_the_tour_is_of_a_run_without_interventions():
     assert data.tour({}, played.assign(**columns)) == []
     both = pd.concat([played.assign(**columns, frames=99), played.assign(survivors=[[4]])])
     (stop,) = data.tour({}, both)
-    said = "At the end one of them survives (frequency 4). Its signal is coloured;"
-    assert said in stop["text"]
+    assert "What survives is coloured (frequency 4);" in stop["text"]
 
 
 def test_removed_frequencies_have_no_gradient():

@@ -38,16 +38,11 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     if networks.empty:
         return []
     run = networks.iloc[0]
-    ks = [str(k) for k in run["survivors"]]
-    n_circles = (int(run["p"]) - 1) // 2
-    named = f"frequency {ks[0]}" if len(ks) == 1 else f"frequencies {', '.join(ks)}"
-    survive, coloured = f"{len(ks)} of them survive", "Their signals are"
-    if len(ks) == 1:
-        survive, coloured = "one of them survives", "Its signal is"
     text = (
         f"A network in {run['d']:.0f} dimensions, for addition modulo {run['p']:.0f}, starts with "
-        f"{n_circles} circles, one for each frequency, all of similar size. At the end {survive} "
-        f"({named}). {coloured} coloured; the others are grey."
+        f"{(int(run['p']) - 1) // 2} circles, one for each frequency, all of similar size. What "
+        f"survives is coloured (frequency {', '.join(map(str, run['survivors']))}); the others are "
+        "grey."
     )
     place = {"run": run["run_id"], "step": int(run["last_step"])}
     return [{"title": "Survivors", "text": text, "panels": ["signals", "embedding"]} | place]

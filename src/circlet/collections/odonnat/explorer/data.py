@@ -21,26 +21,16 @@ def tour(tables: Mapping[str, pd.DataFrame], played: pd.DataFrame) -> list[dict[
     return [*_head(tables.get("heads"), transformers), *_spike(tables.get("spikes"), transformers)]
 
 
-def _with_head(heads: pd.DataFrame, played: pd.DataFrame) -> pd.Series | None:
-    """Return a run that shows the two phases, else one with a head and most frames.
+def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the stops of a run whose head forms before the fit: at the end, and where it forms.
 
     Heads of plain sums come first, because their clusters are those of the numbers in the picture.
     """
-    frames = played.set_index("run_id")["frames"]
-    candidates = heads[heads["run_id"].isin(frames.index) & heads["head_present"].eq(True)]
-    candidates = candidates.dropna(subset=["structure_step"])
-    for some in (candidates[candidates["kind"] == "uniform"], candidates):
-        exemplar = snapshots.exemplar(some)
-        if exemplar is not None:
-            return exemplar
-    ranked = candidates.assign(frames=candidates["run_id"].map(frames))
-    ranked = ranked.sort_values(["frames", "run_id"], ascending=[False, True])
-    return None if ranked.empty else ranked.iloc[0]
-
-
-def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the stops of a head: at the end, and where it forms if this is before the fit."""
-    run = None if heads is None else _with_head(heads, played)
+    if heads is None:
+        return []
+    candidates = heads[heads["run_id"].isin(played["run_id"]) & heads["head_present"].eq(True)]
+    run = snapshots.exemplar(candidates[candidates["kind"] == "uniform"])
+    run = snapshots.exemplar(candidates) if run is None else run
     if run is None:
         return []
     forms, fits, epochs = run["structure_step"], run["fit_step"], float(run["steps_per_epoch"])
@@ -49,18 +39,18 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
         what = "with the same sum of their first tokens (the numbers in the picture)"
     else:
         what = "with the same weighted sum of their first tokens (the numbers are plain sums)"
-    stops = [_stop("Clusters", run["run_id"], last, ["sequences", "attention"], (
-        f"Another task: a transformer adds the first {run['k']} of {run['length']} tokens, modulo "
-        f"{run['p']}. It gathers all sequences {what} in one tight cluster. Each cluster lies in "
-        "the region of its answer (colours)."
-    ))]  # fmt: skip
-    if pd.notna(fits) and fits > forms:
-        stops.append(_stop("Two phases", run["run_id"], forms, ["sequences", "losses"], (
+    return [
+        _stop("Clusters", run["run_id"], last, ["sequences", "attention"], (
+            f"Another task: a transformer adds the first {run['k']} of {run['length']} tokens, "
+            f"modulo {run['p']}. It gathers all sequences {what} in one tight cluster. Each "
+            "cluster lies in the region of its answer (colours)."
+        )),
+        _stop("Two phases", run["run_id"], forms, ["sequences", "losses"], (
             f"First the clusters form: at epoch {forms / epochs:.3g}, there is one for each sum. "
             f"Then the regions move. Press Play to see this, up to epoch {fits / epochs:.3g}: each "
             "cluster lies in the region of its answer."
-        ), int(fits)))  # fmt: skip
-    return stops
+        ), int(fits)),
+    ]  # fmt: skip
 
 
 def _spike(spikes: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, Any]]:
