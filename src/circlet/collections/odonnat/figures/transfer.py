@@ -13,9 +13,8 @@ from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
-OPTIONAL_ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
-TABLES = ("heads", "transfers")
-OPTIONAL_TABLES = ("interpolations", "losses")
+ROLES = ("transfer", "scratch", "curriculum", "curriculum_scratch")
+TABLES = ("heads", "transfers", "interpolations", "losses")
 
 
 def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None:
@@ -34,12 +33,10 @@ def _accuracies(axes: Axes, groups: dict[str, pd.DataFrame], title: str) -> None
 def _curves(axes: Axes, study: Study) -> None:
     """Test accuracy over steps with and without the curriculum."""
     parent = study.experiment(study.reproduce["curriculum"])[0].parent
-    base = parent and parent.parameters["p"]
+    assert parent
     names = {"curriculum_scratch": ("from scratch", style.ORANGE),
-             "curriculum": (f"after p = {base}", style.BLUE)}  # fmt: skip
+             "curriculum": (f"after p = {parent.parameters['p']}", style.BLUE)}  # fmt: skip
     for role, (label, colour) in names.items():
-        if role not in study.reproduce:
-            continue
         losses = parquet.read_table(study, "losses", role)
         for i, (_, run) in enumerate(losses.groupby("run_id")):
             axes.plot(run["step"], run["test_accuracy"], color=colour, lw=0.8, alpha=0.7,
@@ -55,31 +52,19 @@ def _task(study: Study, role: str) -> str:
 
 def draw(study: Study) -> Figure:
     """Draw a transfer (left), the curriculum (middle), and the line between its final weights."""
-    roles = study.reproduce
     figure, (left, middle, right) = panels.row(3, 10.5, 3, width_ratios=[1.2, 1, 1])
-    groups = {}
-    if "scratch" in roles:
-        groups["from scratch"] = parquet.read_table(study, "heads", "scratch")
-    if "transfer" in roles:
-        runs = parquet.read_table(study, "transfers", "transfer")
-        for solved, name in ((True, "from a solved run"), (False, "from an unsolved run")):
-            groups[name] = runs[runs["parent_success"].astype(bool) == solved]
-    if groups:
-        role = "scratch" if "scratch" in roles else "transfer"
-        _accuracies(left, groups, f"{_task(study, role)}: solved of all")
-    else:
-        panels.missing(left, "no transfer in this study")
-    if "curriculum" in roles:
-        _curves(middle, study)
-        middle.set_title(_task(study, "curriculum"))
-    else:
-        panels.missing(middle, "no curriculum in this study")
-    if "curriculum" in roles and "curriculum_scratch" in roles:
-        lines = parquet.read_table(study, "interpolations")
-        for _, line in lines.groupby("run_id"):
-            right.plot(line["t"], line["train_loss"], color=style.BLUE, lw=0.8)
-        right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="train loss (nat)")
-        right.set_title("on the straight line between their ends")
-    else:
-        panels.missing(right, "no pair of ends to join")
+    runs = parquet.read_table(study, "transfers", "transfer")
+    from_solved = runs["parent_success"].astype(bool)
+    groups = {
+        "from scratch": parquet.read_table(study, "heads", "scratch"),
+        "from a solved run": runs[from_solved],
+        "from an unsolved run": runs[~from_solved],
+    }
+    _accuracies(left, groups, f"{_task(study, 'scratch')}: solved of all")
+    _curves(middle, study)
+    middle.set_title(_task(study, "curriculum"))
+    for _, line in parquet.read_table(study, "interpolations").groupby("run_id"):
+        right.plot(line["t"], line["train_loss"], color=style.BLUE, lw=0.8)
+    right.set(xlabel="from scratch (0) to curriculum (1)", ylabel="train loss (nat)")
+    right.set_title("on the straight line between their ends")
     return figure
