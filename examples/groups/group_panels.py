@@ -1,7 +1,6 @@
-"""Shared parts of the figures: a panel per point, and a colour per dimension."""
+"""Shared parts of the figures: titles of panels, and a colour per dimension."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -18,17 +17,6 @@ def titles(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
         (p.experiment, p.point): p.group if unique else f"{p.experiment}/{p.point}"
         for p in points.itertuples()
     }
-
-
-def grid(n: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure with n panels, at most three side by side, each ``height`` inches high."""
-    columns = min(n, COLUMNS)
-    rows = -(-n // columns)
-    figure = Figure(figsize=(3.1 * max(columns, 2), height * rows))
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for empty in axes[n:]:
-        empty.axis("off")
-    return figure, list(axes[:n])
 
 
 def colours(dimensions: pd.Series) -> dict[int, tuple]:

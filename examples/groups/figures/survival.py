@@ -22,7 +22,7 @@ def draw(study: Study) -> Figure:
     rows = rows[(rows["part"] == "left") & (rows["n_runs"] > 0)]
     panels.require(len(rows))
     titles, colours = group_panels.titles(rows), group_panels.colours(rows["dimension"])
-    figure, axes = group_panels.grid(len(titles), 2.4)
+    figure, axes = panels.tiles(len(titles), group_panels.COLUMNS, 3.1, 2.4)
     for panel, (key, title) in zip(axes, titles.items(), strict=True):
         own = rows[(rows["experiment"] == key[0]) & (rows["point"] == key[1])]
         for x, row in enumerate(own.itertuples()):

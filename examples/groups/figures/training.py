@@ -27,7 +27,7 @@ def draw(study: Study) -> Figure:
     signals["point"] = signals["run_id"].str.split("/").str[1]
     signals["dimension"] = signals["representation"].str.extract(r"(\d+)", expand=False).astype(int)
     titles, colours = group_panels.titles(signals), group_panels.colours(signals["dimension"])
-    figure, axes = group_panels.grid(len(titles), 2.4)
+    figure, axes = panels.tiles(len(titles), group_panels.COLUMNS, 3.1, 2.4)
     for panel, (key, title) in zip(axes, titles.items(), strict=True):
         own = signals[(signals["experiment"] == key[0]) & (signals["point"] == key[1])]
         run_id = own["run_id"].min()
