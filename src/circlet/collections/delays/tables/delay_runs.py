@@ -41,8 +41,6 @@ def table(study: Study) -> Frames:
     milestones = parquet.read_table(study, "milestones")
     names = ["memorised_step", "generalised_step"]
     for block in study.blocks:
-        if "norm" not in block.point.system.metrics or "curves" not in block.point.logs:
-            continue
         curves = log_frames.finished(block, "curves").set_index(["run_id", "step"])
         runs = milestones[milestones["run_id"].isin(curves.index.unique("run_id"))]
         if runs.empty:
