@@ -61,12 +61,6 @@ class Representations:
         ranks = [int((self.dimensions[:i] == d).sum()) for i, d in enumerate(self.dimensions)]
         return [f"{d}{_letters(r)}" for d, r in zip(self.dimensions, ranks, strict=True)]
 
-    def projector(self, i: int) -> np.ndarray:
-        """Return the projection P_rho of representation i, (n, n), complex."""
-        quotients = self.table[:, _inverses(self.table)]  # x y^-1
-        d, n = self.dimensions[i], len(self.table)
-        return d / n * self.characters[i].conj()[quotients]
-
     def signals(self, embedding: np.ndarray) -> np.ndarray:
         """Signals sqrt(|G|) ||P_rho E|| of an embedding (n, d), one per representation.
 
