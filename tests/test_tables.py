@@ -199,27 +199,26 @@ def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
             assert float(loss) == pytest.approx(runs.loc[run_id, f"{kind}_loss"], rel=1e-4)
 
 
-def test_weight_magnitudes_are_those_of_the_network(study):
-    frame = make_tables(study, "weight_magnitudes").set_index(["run_id", "layer"])
+def test_weight_magnitudes_are_means_over_a_layer_and_over_the_runs_of_a_decay(study):
+    """Weights are -1 and 3, biases -1, times a number of the seed."""
+
+    def plant(frame):
+        values = [
+            (1.0 + row.seed) * np.resize([-1, 3] if "weight" in row.name else -1, len(row.values))
+            for row in frame.itertuples(index=False)
+        ]
+        return frame.assign(values=values)
+
     for block in study.blocks:
-        log = parquet.read_log(block, "parameters", [block.point.steps])
-        assert len(log) == 2 * 5
-        for row in log[log["name"] != "embedding"].itertuples(index=False):
-            layer, kind = row.name.split(".")
-            found = frame.loc[(block.point.run_id(row.seed), layer), f"mean_abs_{kind}"]
-            assert found == pytest.approx(np.abs(row.values).mean(), rel=1e-5)
-
-
-def test_weight_magnitude_means_are_over_the_runs_of_a_decay(study):
+        rewrite(block.log("parameters"), plant)
     study = planning.plan(written(study) | {"reproduce": {"weight_magnitudes": "e"}})
     means = make_tables(study, "weight_magnitude_means")
-    runs = parquet.read_table(study, "weight_magnitudes").groupby(["weight_decay", "layer"])
-    assert len(means) == 4
-    for row in means.itertuples():
-        here = runs.get_group((row.weight_decay, row.layer))
-        assert row.mean_abs_weight == pytest.approx(here["mean_abs_weight"].mean())
-        assert row.mean_abs_bias == pytest.approx(here["mean_abs_bias"].mean())
-        assert (row.n_runs, row.mean_abs_bias_n, row.n_planned) == (4, 4, 4)
+    runs = parquet.read_table(study, "weight_magnitudes")
+    assert (len(runs), len(means)) == (2 * 8, 4)
+    assert (runs["mean_abs_weight"] == 2 * (1 + runs["seed"])).all()
+    assert (runs["mean_abs_bias"] == 1 + runs["seed"]).all()
+    assert (means[["mean_abs_weight", "mean_abs_bias"]] == [5, 2.5]).all(axis=None)
+    assert (means[["n_runs", "mean_abs_bias_n", "n_planned"]] == 4).all(axis=None)
 
 
 def test_summary_is_of_the_right_runs():

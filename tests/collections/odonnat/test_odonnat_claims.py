@@ -125,20 +125,6 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
                 assert told == ("scratch" in some)
 
 
-def test_summary_counts_runs_of_a_point(finished, monkeypatch):
-    monkeypatch.chdir(finished.folder)
-    study = planning.plan_file(ROOT / "config/smoke.yaml")
-    part = study.part(study.of_systems(["sparse_transformer"]))
-    rows = parquet.read_table(part, "outcome_summary")
-    rows = rows[rows["experiment"] == "heads"].set_index("outcome")
-    runs = parquet.read_table(part, "heads")
-    own = runs[runs["experiment"] == "heads"]
-    assert rows.loc["success", "estimate"] == own["success"].mean()
-    assert rows.loc["head_present", "estimate"] == own["head_present"].mean()
-    assert (rows.loc["success", "n_runs"], rows.loc["success", "n_planned"]) == (len(own), 4)
-    assert rows.loc["head_of_success", "n_runs"] == own["success"].sum()
-
-
 def test_transfers_name_the_parent(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     study = planning.plan_file(ROOT / "config/smoke.yaml")
