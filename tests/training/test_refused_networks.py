@@ -33,7 +33,7 @@ REFUSED = {
         r"network\(\): mask must be a dense tensor"),
     "data changed by the loss": (
         {"loss": "noise *= 0.9\nscores = network(pairs) + noise"},
-        r"changes weights, buffers or data in place \(mul_\): change a copy"),
+        "return other numbers after a call with the same arguments, .* change copies of data"),
     "a list by seed": (
         {"init": "self.scale = [float(seeds.network)]",
          "forward": "return self.output(self.hidden(pairs)) * self.scale[0]"},
@@ -46,7 +46,7 @@ REFUSED = {
                  "    for w in _NETWORK.parameters():\n        w.data.normal_()\n"
                  "    return _NETWORK",
          "init": "self.register_buffer('scale', torch.rand(()))"},
-        "does not follow the seeds|does not train|changes weights, buffers or data in place"),
+        "does not follow the seeds|does not train"),
     "a multiplier of a frozen weight": (
         {"init": "self.output.weight.requires_grad_(False)",
          "more": "def learning_rate_multipliers(parameters):\n    return {'output.weight': 2}"},
