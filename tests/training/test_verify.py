@@ -109,12 +109,6 @@ EQUAL = {
                "forward": "h = self.hidden(pairs)\n"
                           "return self.output((h.to(self.dft.dtype) @ self.dft).real)"}),
     "tied weights": (True, {"init": "self.output.weight = self.embed.weight"}),
-    "values without plain numbers": (
-        True, {"init": "self.a = np.array({'x': 1}, dtype=object)\n"
-                       "self.m = torch.empty(3, device='meta')\n"
-                       "self.n = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])\n"
-                       "x = torch.ones(2).float()\n"
-                       "self.q = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)"}),
     "a pruned weight": (
         True, {"init": "prune.random_unstructured(self.output, 'weight', 0.5)"}),
     "weight norm": (True, {"init": "parametrizations.weight_norm(self.output)"}),
@@ -131,15 +125,6 @@ EQUAL = {
     "empty weights": (
         True, {"init": "self.none = nn.Parameter(torch.empty(0, 3))\nnn.init.normal_(self.none)",
                "loss": "scores = network(pairs) + 0 * network.none.sum()"}),
-    "hooks of its own": (
-        True, {"init": "self.fwd_hooks, self.n_hooks = [], 0"}),
-    "a dataclass": (
-        True, {"more": "import dataclasses, functools\n@dataclasses.dataclass(frozen=True)\n"
-                       "class Settings:\n    scale: float = 2.0\n    @functools.cached_property\n"
-                       "    def twice(self): return 2 * self.scale\nSETTINGS = Settings()",
-               "init": "self.settings = Settings(3.0)",
-               "forward": "scale = SETTINGS.twice * self.settings.scale\n"
-                          "return self.output(self.hidden(pairs)) * scale"}),
     "a cache": (
         True, {"init": "self.masks = {}",
                "forward": "n = len(pairs)\nself.masks.setdefault(n, torch.ones(n, 1).double())\n"
@@ -166,8 +151,6 @@ EQUAL = {
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.parametrize(("batched", "changes"), EQUAL.values(), ids=EQUAL)
 def test_what_is_right_equals_a_plain_loop(tmp_path, batched, changes):
     """The plain loop trains with a class of `torch.optim`."""

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
 
 from circlet.errors import CircletError, lacks_memory
 from circlet.study.registry import path_of, place_in_own
@@ -38,7 +37,6 @@ _REFUSED = {
     "setup_context": "give your autograd.Function a setup_context and generate_vmap_rule = True, "
     "and modules no full backward hooks",
 }
-_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # no public attribute has them
 _RANDOM = "draws random numbers: draw them in data(), from its seeds; there is no dropout"
 _CHANGES = (
     "changes a buffer, as nn.BatchNorm and spectral_norm do, which no run may: use LayerNorm, say"
@@ -65,12 +63,6 @@ class UserFunctions:
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
         for name, values in network.named_parameters():
-            if is_lazy(values):
-                raise self._error(f"network(): {name} has no shape yet: call the network once with "
-                                  "an example before you return it")  # fmt: skip
-            if any(getattr(values, kind, None) for kind in _HOOKS):
-                raise self._error(f"network(): {name} has a hook on its gradient, which torch.func "
-                                  "does not call: change the weight in forward()")  # fmt: skip
             if not values.isfinite().all():
                 raise self._error(f"network(): {name} is not finite at step 0: register it as a "
                                   "buffer, if it is a mask")  # fmt: skip

@@ -36,8 +36,9 @@ MOST_AT_END, TOGETHER = 32, 8  # runs compared on a GPU, at most; and runs compa
 
 _CAUSES = (
     "common causes are weights that are also kept in a list or a closure, attributes that differ "
-    "between seeds (use self.register_buffer), variables that calls change, one module for several "
-    "seeds, and code that asks for w.requires_grad, nn.Parameter or torch.is_grad_enabled()"
+    "between seeds (use self.register_buffer), hooks on gradients, variables that calls change, "
+    "one module for several seeds, and code that asks for w.requires_grad, nn.Parameter or "
+    "torch.is_grad_enabled()"
 )
 
 
