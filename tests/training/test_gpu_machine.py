@@ -1,6 +1,6 @@
-"""Requirements of a bare machine with a GPU: no Snakemake, git or installed circlet.
+"""Requirements of a bare machine with a GPU: no Snakemake and no git.
 
-The processes of these tests cannot find these packages. They run on the CPU.
+The processes of these tests cannot find them. They run on the CPU.
 """
 
 import json
@@ -15,25 +15,18 @@ from circlet import bench
 from circlet.storage import parquet, provenance
 from circlet.study import planning
 
-# Python imports this file when it starts. The packages below cannot be imported, and their
-# distributions are not found.
+# Python imports this file when it starts. The packages below cannot be imported.
 HIDDEN = """
-import importlib.machinery, importlib.metadata, os
+import importlib.machinery, os
 
 PACKAGES = {"snakemake", "snakemake_interface_common", *os.environ.get("HIDE", "").split()}
-DISTRIBUTIONS = PACKAGES | {"circlet"}
-finder, metadata = importlib.machinery.PathFinder, importlib.metadata.MetadataPathFinder
-find_spec, find_distributions = finder.find_spec, metadata.find_distributions
+finder = importlib.machinery.PathFinder
+find_spec = finder.find_spec
 
 def bare_find_spec(cls, name, path=None, target=None):
     return None if name.partition(".")[0] in PACKAGES else find_spec(name, path, target)
 
-def bare_find_distributions(cls, *arguments, **named):
-    found = find_distributions(*arguments, **named)
-    return [one for one in found if one.metadata["Name"] not in DISTRIBUTIONS]
-
 finder.find_spec = classmethod(bare_find_spec)
-metadata.find_distributions = classmethod(bare_find_distributions)
 """
 
 # A short bench of one system.
