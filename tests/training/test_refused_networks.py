@@ -22,12 +22,6 @@ REFUSED = {
          "loss": "scores = network(pairs) + 1e-3 * noise * network.all[0].norm()",
          "metrics": "network.output.weight.bfloat16().norm()"},
         "does not train as in a plain PyTorch loop: .* weights that are also kept in a list"),
-    "a cache by the size of a batch": (
-        {"init": "self.rest = {}\nself.register_buffer('sign', torch.rand(width) - 0.5)",
-         "forward": "h = self.hidden(pairs)\nn = len(h)\nif n < 40:\n"
-                    "    h = h * self.rest.setdefault(n, self.sign.detach().clone())\n"
-                    "return self.output(h)"},
-        "cannot be called for other runs: .* keep what no checkpoint has"),
     "a sparse buffer": (
         {"init": "self.register_buffer('mask', torch.eye(width).to_sparse())"},
         r"network\(\): mask must be a dense tensor"),
@@ -135,58 +129,3 @@ def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path, batche
     own = of(tmp_path, changes, batched, steps=200, weight_decay=10, batch_size=16)
     with pytest.raises(CircletError, match=r"loss\(\) depends on output.* in some steps only"):
         trained(own, [0, 1] if batched else [0])
-
-
-LATE = {
-    "a penalty on weights in a list": {
-        "init": "self.held = [self.output.weight]",
-        "loss": "scores = network(pairs)\nfor w in network.held:\n"
-                "    scores = scores * (1 + torch.relu(0.5 - w.norm()))"},
-    "weights in a list that matter in a run between": {
-        "steps": 1000,
-        "init": "self.held = [self.output.weight]\n"
-                "self.register_buffer('late', torch.tensor(seeds.embedding == 1.0))",
-        "loss": "scores = network(pairs)\nfor w in network.held:\n"
-                "    scores = scores * (1 + network.late * torch.relu(0.5 - w.norm()))"},
-    "a target that is copied late": {
-        "batched": False, "more": "import copy",
-        "loss": "scores = network(pairs)\n"
-                "if network.output.weight.norm() < 0.2 and not hasattr(network, 'target'):\n"
-                "    network.target = copy.deepcopy(network.output).requires_grad_(False)\n"
-                "if hasattr(network, 'target'):\n"
-                "    scores = scores + network.target(network.hidden(pairs))"},
-    "weights that are frozen late, in metrics": {
-        "batched": False,
-        "metrics": "if network.output.bias.norm() < 0.2:\n"
-                   "    network.output.requires_grad_(False)"},
-    "weights that are rounded late": {
-        "batched": False,
-        "metrics": "w = network.output.bias\nif w.norm() < 0.2: w.data = w.data.round(decimals=1)"},
-    "a hook on a gradient, set late": {
-        "batched": False,
-        "loss": "w = network.output.bias\nif w.norm() < 0.2: w.register_hook(lambda g: g / 2)\n"
-                "scores = network(pairs)"},
-    "a phase in a buffer": {
-        "init": "self.register_buffer('late', torch.zeros(()))",
-        "loss": "scores = network(pairs) * (1 + network.late)\n"
-                "network.late = torch.maximum(network.late, 0.5 * (\n"
-                "    network.output.weight.detach().norm() < 0.2))"},
-    "a counter that a generator hides": {
-        "batched": False,
-        "more": "def warm():\n    for factor in [1.0] * 200 + [2.0] * 100000: yield factor\n"
-                "WARM = warm()",
-        "loss": "scores = network(pairs) * next(WARM)"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", LATE)
-def test_what_differs_late_is_refused_at_the_end(tmp_path, name):
-    changes = dict(LATE[name])
-    settings = {"steps": changes.pop("steps", 300), "weight_decay": 10}
-    own = of(tmp_path, changes, changes.pop("batched", True), **settings)
-    said = (
-        r"of a fresh network|cannot be called for other|only network\(\) may|return other numbers|"
-        r"loss\(\) or metrics\(\) changes"
-    )
-    with pytest.raises(CircletError, match=said):
-        job.run_block(own.blocks[0], "cpu")

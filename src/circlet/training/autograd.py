@@ -229,8 +229,6 @@ class FromLoss(UserFunctions):
                 if lacks_memory(error) or place_in_own(error):
                     raise
                 line = " ".join(str(error).split())
-                if "does not require grad" in line:
-                    line = "it freezes weights, which only network() may"
                 raise self._error(f"loss() cannot be differentiated: {line}") from error
             for name, values in zip(leaves, derivatives, strict=True):
                 if values is not None and values.layout != torch.strided:

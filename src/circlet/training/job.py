@@ -157,9 +157,7 @@ def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
     run.settle_torch()
     where = torch.device(device)
     verify.verify(point, seeds, where, parents)
-
-    trained = functools.partial(verify.verify_end, ends=(seeds[0], seeds[-1]), parents=parents)
-    return functools.partial(run.run, point, seeds, where, parents, trained=trained)
+    return functools.partial(run.run, point, seeds, where, parents)
 
 
 def _saved(checkpoints: Sequence[Checkpoint], point: Point) -> list[dict[str, Any]]:

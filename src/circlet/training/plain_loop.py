@@ -1,7 +1,6 @@
 """A plain PyTorch loop of a user's network, with which `circlet.training.verify` compares."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from circlet.training.optimizers import BETAS, EPS
 from circlet.training.run import initials
 
 Values = dict[str, Tensor]
-"""Weights of a run after some steps, or their gradient, and its metrics, by name."""
+"""Weights of a run after some steps, and its metrics, by name."""
 
 
 @dataclass
@@ -53,30 +52,9 @@ class PlainLoop:
 
         Raises CircletError if the network does not follow the seeds, or if functions are not pure.
         """
-        return self._anew(self._train, seed, start, noise)
-
-    def gradients(
-        self, seeds: list[int], weights: Sequence[dict[int, Arrays]], step: int, noise: float = 0.0
-    ) -> dict[int, Values]:
-        """Return gradients of the batch of a step, counted from 1, and metrics, of runs by seed.
-
-        A network is called with each of ``weights`` in turn; the results are at the last of them.
-        Raises CircletError if a call changes which weights train.
-        """
-
-        def function() -> dict[int, Values]:
-            return {
-                seed: self._gradient(seed, [by_seed[seed] for by_seed in weights], step, noise)
-                for seed in seeds
-            }
-
-        return self._anew(function)
-
-    def _anew(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function with newly imported modules, as in a process without other runs."""
         try:
             with registry.imported_anew(self.point.system.equations), torch.enable_grad():
-                return function(*arguments)
+                return self._train(seed, start, noise)
         except (RuntimeError, TypeError) as error:
             if not self.usual or lacks_memory(error):
                 raise
@@ -102,13 +80,12 @@ class PlainLoop:
         return network, by_name
 
     @staticmethod
-    def _set(weights: Values, start: Arrays, noise: float) -> Values:
-        """Set weights to their start, with some noise, and return a copy of them."""
+    def _set(weights: Values, start: Arrays, noise: float) -> None:
+        """Set weights to their start, with some noise."""
         random = np.random.default_rng(0)
         for name, values in start.items():
             noisy = values * (1 + noise * random.standard_normal(values.shape))
             weights[name].data.copy_(torch.as_tensor(noisy))
-        return {name: weights[name].detach().clone() for name in start}
 
     def _parts(self, equations: Any, seed: int) -> dict[str, Tree]:
         parts = equations.examples(self.point.parameters, self.point.seeds(seed))
@@ -152,30 +129,6 @@ class PlainLoop:
             self.is_pure = True
             purity.check(equations, network, parts, point.parameters, point.seeds(seed))
         return ended | {f"metric {k}": v for k, v in metrics.items()}
-
-    def _gradient(self, seed: int, starts: list[Arrays], step: int, noise: float) -> Values:
-        equations: Any = autograd.equations(self.point.system)
-        parts = self._parts(equations, seed)
-        network, weights = self._module(equations, seed, starts[0], noise)
-        trained = [name for name, values in weights.items() if values.requires_grad]
-        for start in starts:
-            begin = self._set(weights, start, noise)
-            for values in weights.values():
-                values.grad = None
-            equations.own.loss(network, self._batch(parts["train"], seed, step)).backward()
-            with torch.no_grad():
-                metrics = equations.measured(network, parts)
-            for name, values in begin.items():
-                now = weights[name].detach()
-                if not torch.allclose(now, values, rtol=0, atol=0, equal_nan=True):
-                    raise CircletError(f"{self.path}: loss() or metrics() changes {name}")
-        if trained != [name for name, values in weights.items() if values.requires_grad]:
-            raise CircletError(
-                f"{self.path}: loss() or metrics() change which weights require a gradient: only "
-                "network() may"
-            )
-        gradient = {k: v.grad.to_dense() for k, v in weights.items() if v.grad is not None}
-        return gradient | {f"metric {k}": v for k, v in metrics.items()}
 
 
 class _Optimiser:

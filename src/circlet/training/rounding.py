@@ -1,11 +1,9 @@
 """Check whether rounding explains the differences between two ways to compute."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
@@ -13,7 +11,7 @@ from circlet.systems import trees
 from circlet.training import purity
 from circlet.training.plain_loop import Values
 
-CLOSE = 1e-5  # largest difference attributed to float64 rounding, see `shares`
+CLOSE = 1e-5  # largest difference attributed to float64 rounding, as a share of a change
 ROUNDING = 10  # largest allowed ratio of a difference to the effect of rounding
 
 Shares = dict[tuple[int, str], float]
@@ -21,32 +19,8 @@ Shares = dict[tuple[int, str], float]
 
 
 def is_metric(name: str) -> bool:
-    """Return whether a value is a metric, not a weight or its gradient."""
+    """Return whether a value is a metric, not a weight."""
     return name.startswith("metric ")
-
-
-def shares(
-    computed: dict[int, Values],
-    plain: dict[int, Values],
-    scale: Callable[[int, str, Tensor], Tensor],
-) -> Shares:
-    """Return the norm of each value's difference, divided by its ``scale``, by seed and name.
-
-    ``scale`` gets the seed, the name and the value in the plain loop. Numbers that are finite in
-    neither count as equal.
-    """
-    differences = {}
-    for seed, values in computed.items():
-        for name, value in values.items():
-            if name not in plain.get(seed, ()):
-                continue
-            expected = plain[seed][name].to(value)
-            difference = torch.where(value.isfinite() | expected.isfinite(), value - expected, 0)
-            share = 0.0
-            if difference.norm() != 0:
-                share = (difference.norm() / scale(seed, name, expected).nan_to_num()).item()
-            differences[seed, name] = share if math.isfinite(share) else math.inf
-    return differences
 
 
 def beyond(
@@ -58,9 +32,9 @@ def beyond(
 ) -> tuple[tuple[int, str], float] | None:
     """Return the largest difference that noise of the size of rounding does not explain, or None.
 
-    ``compute`` repeats the numbers of the plain loop with such noise. Differences of weights or
-    gradients are compared with its largest effect on any of them, those of a metric with its
-    largest effect on this metric.
+    ``compute`` repeats the numbers of the plain loop with such noise. Differences of weights are
+    compared with its largest effect on any of them, those of a metric with its largest effect on
+    this metric.
     Raises CircletError, which names the file ``path``, if the loop does not repeat its numbers.
     """
     with _Coarsest() as coarsest:
@@ -100,12 +74,3 @@ class _Coarsest(TorchDispatchMode):
         if torch.is_grad_enabled():
             self.of_loss = max(self.of_loss, eps)
         return result
-
-
-def relative(computed: dict[int, Values], plain: dict[int, Values]) -> Shares:
-    """Return the relative difference of each gradient and metric, absolute where they are small."""
-
-    def scale(seed: int, name: str, expected: Tensor) -> Tensor:
-        return (1.0 if is_metric(name) else 1e-3) + expected.norm()
-
-    return shares(computed, plain, scale)

@@ -31,9 +31,6 @@ from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.shapes import check
 from circlet.training.stack import Stack, copy_exactly, on_cpu
 
-Trained = Callable[["RunGroup"], None]
-"""Called when the last step of a group is done."""
-
 MAX_DATA_VALUES = 2**26  # most numbers in the data of runs that advance together
 RECORDED = 2**28  # most bytes of logs kept on a GPU
 MAX_STEP_VALUES = 2**21  # most numbers of a step that fit into the caches of a core
@@ -56,14 +53,12 @@ def run(
     parents: dict[int, Arrays] | None = None,
     after: After | None = None,
     ended: Callable[[list[Group]], None] | None = None,
-    trained: Trained | None = None,
     saved: Sequence[dict[str, Any]] = (),
 ) -> dict[str, pa.Table]:
     """Run some seeds of a point to the end, group by group, and return their logs by kind.
 
     ``parents`` has, by seed, what interventions read from the end of another run: arrays by name.
-    ``after`` is called after every step, ``trained`` when a group has done its last one, ``ended``
-    with all groups when they have finished.
+    ``after`` is called after every step, ``ended`` with all groups when they have finished.
     ``saved`` has the states from which groups resume, if there are any.
     """
     size = group_size(point, len(seeds), device)
@@ -71,7 +66,7 @@ def run(
     groups: list[Group] = []
     for number, group_seeds in enumerate(parts):
         state = saved[number] if number < len(saved) else None
-        events = run_group(point, group_seeds, device, parents, state, trained)
+        events = run_group(point, group_seeds, device, parents, state)
         groups.append(next(events))
         for group in events:
             if after:
@@ -154,7 +149,6 @@ def run_group(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     saved: dict[str, Any] | None = None,
-    trained: Trained | None = None,
 ) -> Iterator["RunGroup"]:
     """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
@@ -222,8 +216,6 @@ def run_group(
         yield group
     group.fetch()  # this waits for the GPU
     group.seconds = clock() - started
-    if trained:
-        trained(group)
     group.data = None
     if not point.settings.keep_state:
         group.optimizer = None  # only recorded values are needed from now on

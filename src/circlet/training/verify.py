@@ -15,24 +15,19 @@ from typing import Any
 import numpy as np
 import torch
 from msgspec import structs
-from torch import Tensor
 
 from circlet.config.experiment import Logs, Schedule
-from circlet.errors import CircletError, lacks_memory
+from circlet.errors import CircletError
 from circlet.study.points import Point
 from circlet.study.registry import path_of
-from circlet.systems import trees
-from circlet.systems.trees import Tree
 from circlet.training import autograd, rounding
 from circlet.training.group import Arrays
 from circlet.training.plain_loop import PlainLoop, Values
 from circlet.training.rounding import CLOSE, Shares
-from circlet.training.run import RunGroup, group_size, initials, run_group
+from circlet.training.run import group_size, initials, run_group
 
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
-SHARE_AT_END = 1e-3  # runs compared at the end for each step of each run: about 3 % of the time
-MOST_AT_END, TOGETHER = 32, 8  # runs compared on a GPU, at most; and runs compared at once
 
 _CAUSES = (
     "common causes are weights that are also kept in a list or a closure, attributes that differ "
@@ -82,79 +77,6 @@ def verify(
             if dtype == point.settings.dtype:
                 raise
     raise AssertionError  # these are all types
-
-
-@torch.no_grad()
-def verify_end(
-    group: RunGroup, ends: Collection[int], parents: dict[int, Arrays] | None = None
-) -> None:
-    """Compare runs of a trained group with fresh networks.
-
-    At its first weights, and near its last ones, a run must have the same gradient and metrics in
-    both networks, after a call with its last weights. They differ if the network, or a module of
-    its collection, has stored something that matters, or acts late in training in another way than
-    in a plain loop. Seeds in ``ends`` are compared at both weights, others near their last weights
-    only: all of them if the runs have at least 1000 steps, fewer otherwise, and on a GPU at most
-    32. Raises CircletError.
-    """
-    if not isinstance(autograd.equations(group.point.system), autograd.FromLoss):
-        return
-    seeds, finite = list(group.seeds), group.stack.finite().tolist()
-    device = next(iter(group.stack.tensors.values())).device
-    most = MOST_AT_END if device.type == "cuda" else len(seeds)
-    count = min(most, int(SHARE_AT_END * len(seeds) * group.point.steps))
-    also = np.linspace(0, len(seeds) - 1, count, dtype=int)
-    places = [i for i, seed in enumerate(seeds) if finite[i] and (seed in ends or i in also)]
-    for first in range(0, len(places), TOGETHER):
-        _compare_end(group, places[first : first + TOGETHER], ends, parents or {}, device)
-
-
-def _compare_end(
-    group: RunGroup,
-    places: list[int],
-    ends: Collection[int],
-    parents: dict[int, Arrays],
-    device: torch.device,
-) -> None:
-    """Compare the runs at some places of the group, as `verify_end` describes."""
-    last = {
-        group.seeds[i]: {k: values[i].cpu().numpy() for k, values in group.stack.arrays.items()}
-        for i in places
-    }
-    for dtype in ("float64", "float32"):
-        trial = _Trial(group.point, list(last), device, parents, 1, dtype)
-        try:
-            data = _of_runs(group.data, places, trial.dtype)
-            trial.compare_ends(last, data, group.point.steps, ends)
-            return
-        except CircletError:
-            raise
-        except Exception as error:  # any error of the author's code with another dtype
-            if lacks_memory(error):
-                raise
-            if dtype == group.point.settings.dtype:
-                line = " ".join(str(error).split())[:200]
-                raise CircletError(
-                    f"{trial.path}: after {group.point.steps} steps the network that was trained "
-                    f"cannot be called for other runs: loss() or metrics() keep what no checkpoint "
-                    f"has ({line})"
-                ) from error
-
-
-def _of_runs(data: Any, places: list[int], dtype: torch.dtype) -> Any:
-    """Return the data of some runs of a group, with the network that the group has trained."""
-
-    def own(tree: Tree) -> Tree:
-        return trees.typed(trees.mapped(lambda values: values[places], tree), dtype)
-
-    return replace(
-        data,
-        parts=own(data.parts),
-        buffers=own(data.buffers),
-        network=data.network and trees.cast(data.network, dtype),
-        seeds=[data.seeds[i] for i in places],
-        orders={},
-    )
 
 
 class _Trial:
@@ -214,63 +136,6 @@ class _Trial:
             )
         return worst
 
-    def compare_ends(
-        self, last: dict[int, Arrays], data: autograd.Examples, steps: int, ends: Collection[int]
-    ) -> None:
-        """Compare gradients and metrics as `verify_end` describes; raises CircletError."""
-        near = {
-            seed: {name: 0.99 * values for name, values in arrays.items()}
-            for seed, arrays in last.items()
-        }
-        stacked = {
-            of: {
-                name: torch.as_tensor(np.stack([starts[seed][name] for seed in last]))
-                for name in next(iter(last.values()))
-            }
-            for of, starts in (("first", self.starts), ("last", last), ("near", near))
-        }
-        n = autograd.count(data.parts["train"])
-        per_epoch = math.ceil(n / min(self.point.parameters.get("batch_size") or n, n))
-        step = max(per_epoch, steps - steps % per_epoch)  # the last batch of an epoch may be small
-        batch = self.equations.batch(data, step)
-        # State that a call with the last weights leaves must not matter.
-        for of in ("first", "near"):
-            tried = [seed for seed in last if of == "near" or seed in ends]
-            if not tried:
-                continue
-            for end in ("last", of):
-                weights = {k: v.to(self.device, self.dtype) for k, v in stacked[end].items()}
-                gradient = {name: torch.zeros_like(values) for name, values in weights.items()}
-                self.equations.gradients(weights, batch, gradient)
-            measured = self.equations.metrics(weights, data)
-            ours = _by_seed(list(last), gradient | {f"metric {k}": v for k, v in measured.items()})
-
-            def fresh(
-                seeds: Collection[int], noise: float = 0.0, of: str = of
-            ) -> dict[int, Values]:
-                weights = [self.starts] if of == "first" else [last, near]
-                groups = [[seed] for seed in seeds if seed in ends]  # with newly imported modules
-                groups.append([seed for seed in seeds if seed not in ends])
-                parts = (
-                    self.plain.gradients(group, weights, step, noise) for group in groups if group
-                )
-                return {seed: values for part in parts for seed, values in part.items()}
-
-            plain = fresh(tried)
-            shares = rounding.relative(ours, plain)
-            if max(shares.values()) > CLOSE and (
-                beyond := rounding.beyond(shares, plain, fresh, rounding.relative, self.path)
-            ):
-                (seed, name), worst = beyond
-                what = name if rounding.is_metric(name) else f"the gradient of {name}"
-                words = {"first": "its first", "near": "nearly its last"}[of]
-                raise CircletError(
-                    f"{self.path}: after {steps} steps {what} of seed {seed} is not that of a "
-                    f"fresh network with {words} weights ({100 * worst:.2g} % apart): what loss() "
-                    "or metrics() keep, a condition on it, or weights that are also kept in a list "
-                    "or a closure have changed it, and no checkpoint has it"
-                )
-
     def _check_last_batch(self, seeds: list[int]) -> None:
         """Compare gradients() with autograd's in the last batch of an epoch, which may be small."""
         for seed in seeds:
@@ -325,19 +190,26 @@ class _Trial:
         return {seed: self.plain.ends(seed, self.starts[seed], noise) for seed in seeds}
 
     def _differences(self, trained: dict[int, Values], plain: dict[int, Values]) -> Shares:
-        """Return each array's difference, divided by how far it moved plus a step of the optimiser.
+        """Return the norm of each difference, divided by how far the weights moved plus a step.
 
-        Differences of metrics are relative, absolute if they are below 1.
+        Differences of metrics are relative, absolute if they are below 1. Numbers that are finite
+        in neither count as equal.
         """
         rate = self.point.parameters["learning_rate"]
-
-        def scale(seed: int, name: str, expected: Tensor) -> Tensor:
-            if name not in self.starts[seed]:
-                return 1 + expected.abs()
-            start = torch.as_tensor(self.starts[seed][name]).to(expected)
-            return (expected - start).norm() + rate * math.sqrt(expected.numel())
-
-        return rounding.shares(trained, plain, scale)
+        differences: Shares = {}
+        for seed, values in trained.items():
+            for name, value in values.items():
+                expected = plain[seed][name].to(value)
+                both = value.isfinite() | expected.isfinite()
+                difference = torch.where(both, value - expected, 0).norm()
+                if name in self.starts[seed]:
+                    start = torch.as_tensor(self.starts[seed][name]).to(expected)
+                    scale = (expected - start).norm() + rate * math.sqrt(expected.numel())
+                else:
+                    scale = 1 + expected.abs()
+                share = (difference / scale.nan_to_num()).item() if difference != 0 else 0.0
+                differences[seed, name] = share if math.isfinite(share) else math.inf
+        return differences
 
 
 def _by_seed(seeds: list[int], arrays: Values) -> dict[int, Values]:
