@@ -33,6 +33,9 @@ LOOKED_UP = {
     "a file of a table": (
         less("tables/distances.py", "TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)'),
         "DATA: there is no file 'x.csv' beside it"),
+    "a text for files of equations": (
+        less("equations/drift.py", "\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data'),
+        'equations/drift.py: DATA must be a tuple of names, as in ("words.txt",)'),
     "computed files of equations": (
         less("equations/drift.py", "\n\ndef data", '\nDATA = ("a",) + ()\n\n\ndef data'),
         "equations/drift.py: DATA must be a literal"),

@@ -99,6 +99,8 @@ def _check_modules(collection: Collection) -> None:
             )
         for name in fingerprint.absent(module):
             raise ConfigError(f"{path}: imports {name}, which does not exist")
+        if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
+            raise ConfigError(f'{path}: DATA must be a tuple of names, as in ("words.txt",)')
         for file in files:
             if not any(path.parent.glob(file)):
                 raise ConfigError(f"{path}: DATA: there is no file {file!r} beside it")
