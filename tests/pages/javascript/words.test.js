@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import * as curves from "circlet/curves";
 import { csv } from "circlet/files";
-import { dominating, sentence, trend } from "circlet/reading";
-import { Series } from "circlet/catalogue";
 import { stopAt } from "circlet/tour";
 import { rounded } from "circlet/words";
 
@@ -12,21 +10,6 @@ const metric = (name, unit = "") => ({ name, unit, meaning: "" });
 test("numbers have three digits", () => {
   const written = [0.12345, 1234.5, 1e12, 2, null, undefined, "text"].map(rounded);
   assert.deepEqual(written, ["0.123", "1235", "1000000000000", "2", "–", "–", "text"]);
-});
-
-test("a step is said in a sentence", () => {
-  const trends = [0.1, 0.9, 1, 1.5, 9, NaN].map(trend);
-  const words = ["drops", "falls slowly", "hardly changes", "rises", "jumps up", ""];
-  assert.deepEqual(trends, words);
-  assert.equal(dominating([1, 4, 2]), "frequency 2 dominates");
-  assert.equal(dominating([4, 1, 3.5]), "frequencies 1 and 3 lead");
-  assert.equal(dominating([1, 1, 1, 1, 1]), "no frequency stands out");
-  assert.deepEqual([dominating([0, 0]), dominating([3])], ["", ""]);
-  const losses = new Series([0, 1, 2], [1], Float32Array.from([2, 1, 1e-5]));
-  const scene = { arrays: { curves: losses }, system: { metrics: [metric("train_loss")] } };
-  assert.equal(sentence(scene, 0), "Training starts from random weights.");
-  assert.equal(sentence(scene, 1), "The train loss drops.");
-  assert.equal(sentence({ arrays: {}, system: { metrics: [] } }, 0), "");
 });
 
 test("metrics of one unit share an axis", () => {

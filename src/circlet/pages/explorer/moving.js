@@ -3,7 +3,6 @@ import { byId, playerOf } from "circlet/controls";
 import { reading } from "circlet/curves";
 import { remember } from "circlet/linking";
 import { absent } from "circlet/panels";
-import { sentence } from "circlet/reading";
 import { tell } from "circlet/tour";
 import { rounded } from "circlet/words";
 
@@ -78,9 +77,7 @@ function read(/** @type {State} */ state, atRest) {
   byId("step-slider").setAttribute("aria-valuetext", `step ${step}`);
   byId("reading-now").textContent = readings(scene, boards[0].shown, step, atRest);
   const isEnd = scene.run.shown === "end";
-  byId("sentence-now").textContent = isEnd
-    ? `${absent(scene)} Runs marked ▸ can be played.`
-    : sentence(scene, step);
+  byId("end-only").textContent = isEnd ? `${absent(scene)} Runs marked ▸ can be played.` : "";
 }
 
 export function moveTo(/** @type {State} */ state, place) {
