@@ -67,33 +67,12 @@ export function offerPoints(/** @type {State} */ state) {
 
 function draw(/** @type {State} */ state) {
   const { point, colour } = state;
-  slide(state);
   const isFocused = byId("points").contains(document.activeElement);
   byId("points").replaceChildren(...tables(state));
   byId("points").hidden = pointsOf(state).length < 2;
   const words = outcomesOf(point, colour, experimentOf(state).outcomes[colour]?.label);
   byId("point-note").textContent = `${titleIn(state, point)}: ${words}`;
   if (isFocused) byId("points").querySelector("input:checked")?.focus();
-}
-
-/** Points in the order of the one parameter that is swept; none if they are not on a line. */
-function lineOf(/** @type {State} */ state) {
-  const [x, y] = sweptIn(experimentOf(state));
-  const points = pointsOf(state);
-  const isLine = x && !y && !x.words && points.length > 2;
-  return isLine ? points.sort((a, b) => a.at[x.place] - b.at[x.place]) : [];
-}
-
-/** A slider over the points, if they are on a line. */
-function slide(/** @type {State} */ state) {
-  const line = lineOf(state);
-  const slider = byId("point-slider");
-  const title = titleIn(state, state.point);
-  slider.closest("label").hidden = !line.length;
-  slider.max = line.length - 1;
-  slider.value = line.indexOf(state.point);
-  slider.setAttribute("aria-valuetext", title);
-  byId("point-now").textContent = title;
 }
 
 /** A table for each combination of what is swept beside x and y; a list where that is no grid. */
@@ -148,7 +127,6 @@ export function wirePoints(/** @type {State} */ state, choose) {
   on("points", "change", ({ value }) =>
     choose(state.points.find(({ place }) => place === Number(value))),
   );
-  on("point-slider", "input", ({ value }) => choose(lineOf(state)[value]));
   on("colour", "change", ({ value }) => {
     state.colour = value;
     draw(state);
