@@ -174,7 +174,6 @@ def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
     assert page.is_visible("#attention-picture")
     page.check("#run-list tr:nth-child(1) input")
     assert page.is_visible("#problem")
-    page.keyboard.press("k")  # does nothing and shows no message
 
 
 def test_a_partial_study_has_its_explorer(explore, tmp_path):

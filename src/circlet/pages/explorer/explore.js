@@ -35,19 +35,6 @@ function wireView(/** @type {State} */ state) {
   state.boards[0].offerChoices((changes) => see(state, changes));
 }
 
-function wireKeys(/** @type {State} */ state) {
-  document.addEventListener("keydown", (event) => {
-    const target = /** @type {Element} */ (event.target);
-    const isTyping = target.matches?.("input[type=number], select");
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!state.scene || state.scene.steps.length < 2) return;
-    const { at, player } = state;
-    if (event.key.toLowerCase() === "k") player.play(!player.playing);
-    else if (event.key === ",") moveTo(state, at - 1);
-    else if (event.key === ".") moveTo(state, at + 1);
-  });
-}
-
 function wire(/** @type {State} */ state) {
   for (const id of ["system", "experiment"]) {
     on(id, "change", ({ value }) => {
@@ -103,7 +90,6 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   wirePoints(state, (point) => choosePoint(state, point, { sameSeed: true }));
   state.player = trainingPlayer(state);
   wireView(state);
-  wireKeys(state);
   wire(state);
   return recall(state);
 }
