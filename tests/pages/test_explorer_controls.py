@@ -50,10 +50,6 @@ def test_controls_change_the_pictures(page_of):
     page = settled(page_of(at(CIRCLES)))
     assert page.input_value("#lines") == "neighbours"
     assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
-    before = picture(page, "ode")
-    page.select_option("#method", "least_squares")
-    settled(page)
-    assert picture(page, "ode") != before
 
 
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
@@ -149,7 +145,7 @@ def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-CONTROLS = ("plane", "x", "y", "lines", "method")
+CONTROLS = ("plane", "x", "y", "lines")
 BOXES = ("numbers", "fit", "log")
 
 
@@ -165,7 +161,6 @@ def test_the_address_names_every_control(page_of):
     page.select_option("#x", index=1)
     page.select_option("#y", index=0)
     page.select_option("#lines", "none")
-    page.select_option("#method", "least_squares")
     page.uncheck("#numbers")
     page.check("#fit")
     page.check("#log")
@@ -175,7 +170,7 @@ def test_the_address_names_every_control(page_of):
     assert controls(again) == chosen
     assert picture(again, "embedding") == shown
     usual = settled(page_of(at(CIRCLES, 40)))
-    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines", "method"))
+    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines"))
 
 
 def test_a_box_unticked_where_it_is_usual_stays_so(page_of):

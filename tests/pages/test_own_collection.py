@@ -23,12 +23,11 @@ OWN = {
             make: (holder, { data }) => ({
               source: "embedding",
               picture: {},
-              choices: { unit: { metres: "m", feet: "ft" } },
               missing: () => "",
               reading: (scene, step) => ({ step, words: `spread ${data.seven}` }),
               draw(scene, step) {
                 const values = scene.arrays.embedding.at(step);
-                holder.textContent = `${spread(values)} ${scene.view.unit}`;
+                holder.textContent = `${spread(values)} metres`;
               },
             }),
           },
@@ -70,9 +69,6 @@ def test_a_collection_has_its_own_panels_words_and_live_sections(explore, tmp_pa
     assert "spread 7" in page.inner_text("#reading-now")
     assert page.inner_text("#mine-spread b") == "Spread"
     assert page.inner_text("#mine-spread-picture").endswith(" metres")
-    page.select_option("#unit", "feet")
-    assert page.inner_text("#mine-spread-picture").endswith(" feet")
-    page.wait_for_function("location.hash.includes('unit=feet')")
     assert page.inner_text("#links") == " Mine, live."
     assert page.inner_text("#live-mine").split() == ["Mine,", "live", "7", "<b>"]
     colour = page.eval_on_selector("#mine-now", "one => getComputedStyle(one).color")

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { COMPONENTS, format, parse } from "circlet/address";
 
-const CHOICES = { method: { lasso: "Lasso", least_squares: "least squares" } };
-
 test("an address that names nothing has the usual view", () => {
-  const { runId, beside, step, view } = parse("", CHOICES);
+  const { runId, beside, step, view } = parse("");
   assert.deepEqual([runId, beside, step], [null, null, undefined]);
-  const usual = { plane: 0, x: 0, y: 1, chosen: false, wanted: "", method: "lasso" };
+  const usual = { plane: 0, x: 0, y: 1, chosen: false, wanted: "" };
   const boxes = { numbers: true, fit: false, fitted: false, log: false };
   assert.deepEqual(view, { ...usual, ...boxes });
 });
@@ -15,29 +13,29 @@ test("an address that names nothing has the usual view", () => {
 const ADDRESSES = [
   "#run=e/p17/s00001&step=7",
   "#run=e/p17/s00001&step=0&beside=e/p17/s00002&frequency=3&lines=none",
-  "#run=a&step=7&dimensions=6,8&method=least_squares&numbers=0&fit=1&log=1",
+  "#run=a&step=7&dimensions=6,8&numbers=0&fit=1&log=1",
   "#run=a&step=7&components=1,3",
 ];
 
 for (const address of ADDRESSES) {
   test(`${address} is read as it was written`, () => {
-    assert.equal(format(parse(address, CHOICES), CHOICES, false), address);
+    assert.equal(format(parse(address), false), address);
   });
 }
 
 test("a box unticked where it is usual is in the address", () => {
-  const link = parse("#run=a&step=1&fit=0", CHOICES);
+  const link = parse("#run=a&step=1&fit=0");
   assert.ok(link.view.fitted);
-  assert.equal(format(link, CHOICES, true), "#run=a&step=1&fit=0");
+  assert.equal(format(link, true), "#run=a&step=1&fit=0");
 });
 
 test("what cannot be is left out", () => {
-  const wrong = "#run=a&step=1e9&dimensions=9,-1&lines=odd&frequency=x&method=none&numbers=yes";
-  const { step, view } = parse(wrong, CHOICES);
+  const wrong = "#run=a&step=1e9&dimensions=9,-1&lines=odd&frequency=x&numbers=yes";
+  const { step, view } = parse(wrong);
   assert.equal(step, undefined);
   assert.deepEqual([view.plane, view.x, view.y, view.wanted], [0, 8, 1, ""]);
-  assert.deepEqual([view.method, view.numbers], ["lasso", false]);
-  assert.equal(parse("#%", CHOICES).runId, null);
-  assert.equal(parse("#run=%22%3E%3Cb%3E", CHOICES).runId, '"><b>');
-  assert.equal(parse("#components=2,1", CHOICES).view.plane, COMPONENTS);
+  assert.equal(view.numbers, false);
+  assert.equal(parse("#%").runId, null);
+  assert.equal(parse("#run=%22%3E%3Cb%3E").runId, '"><b>');
+  assert.equal(parse("#components=2,1").view.plane, COMPONENTS);
 });

@@ -6,19 +6,11 @@ const LINES = ["shortest", "successive", "neighbours", "none"];
 
 const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text) : otherwise);
 
-/**
- * What an address names; `step` and the runs may be missing. `choices` are those of panels: values
- * by name, of which the first is usual.
- * @returns {Link}
- */
-export function parse(/** @type {string} */ address, choices) {
+/** What an address names; `step` and the runs may be missing. @returns {Link} */
+export function parse(/** @type {string} */ address) {
   const parts = new URLSearchParams(address.slice(1));
   const [x, y] = (parts.get("components") ?? parts.get("dimensions") ?? "").split(",");
   const isChecked = (id, usual) => (parts.has(id) ? parts.get(id) === "1" : usual);
-  const chosen = Object.entries(choices).map(([name, values]) => {
-    const known = Object.keys(values);
-    return [name, known.find((value) => value === parts.get(name)) ?? known[0]];
-  });
   const step = parts.get("step") ?? "";
   return {
     runId: parts.get("run"),
@@ -34,22 +26,18 @@ export function parse(/** @type {string} */ address, choices) {
       fit: isChecked("fit", false),
       fitted: parts.has("fit"),
       log: isChecked("log", false),
-      ...Object.fromEntries(chosen),
     },
   };
 }
 
 /** The address of a view; `fit` is whether each step usually has its own scale. */
-export function format(/** @type {Link} */ { runId, beside, step, view }, choices, fit) {
+export function format(/** @type {Link} */ { runId, beside, step, view }, fit) {
   const parts = new URLSearchParams({ run: runId, step: `${step}` });
   if (beside) parts.set("beside", beside);
   const axes = view.plane === COMPONENTS ? "components" : "dimensions";
   if (view.chosen && view.plane > 0) parts.set("frequency", `${view.plane}`);
   if (view.chosen && view.plane <= 0) parts.set(axes, `${view.x + 1},${view.y + 1}`);
   if (view.wanted) parts.set("lines", view.wanted);
-  for (const [name, values] of Object.entries(choices)) {
-    if (view[name] !== Object.keys(values)[0]) parts.set(name, view[name]);
-  }
   const usual = { numbers: true, fit, log: false };
   for (const id of CHECKS) if (view[id] !== usual[id]) parts.set(id, `${Number(view[id])}`);
   return `#${parts}`.replace(/%(2F|2C|3D)/g, decodeURIComponent);

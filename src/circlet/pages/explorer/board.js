@@ -1,5 +1,5 @@
 // The panels that show a run: making them, and drawing them at a step.
-import { byId, element } from "circlet/controls";
+import { byId } from "circlet/controls";
 import { absent } from "circlet/panels";
 import { isChart } from "circlet/plane";
 
@@ -52,22 +52,6 @@ export class Board {
 
   titled(title) {
     return this.what === "kept" ? `${title}, kept run` : title;
-  }
-
-  get choices() {
-    return Object.assign({}, ...Object.values(this.panels).map((panel) => panel.choices));
-  }
-
-  /** Put a select for each choice into the caption of its panel; `changed` is called with both. */
-  offerChoices(changed) {
-    for (const { id, choices = {} } of Object.values(this.panels)) {
-      for (const [choice, values] of Object.entries(choices)) {
-        const words = Object.entries(values).map(([value, text]) => new Option(text, value));
-        const select = element("select", { id: choice, ariaLabel: choice }, ...words);
-        select.addEventListener("change", () => changed({ [choice]: select.value }));
-        byId(id).querySelector(".save").before(select);
-      }
-    }
   }
 
   /** Show the panels of a system, or only some, in this order; of none, no panels. */

@@ -32,7 +32,6 @@ function wireView(/** @type {State} */ state) {
       see(state, { [id]: checked, ...(id === "fit" && { fitted: true }) });
     });
   }
-  state.boards[0].offerChoices((changes) => see(state, changes));
 }
 
 function wire(/** @type {State} */ state) {
@@ -76,7 +75,7 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   const board = (/** @type {Board["what"]} */ what) => new Board(names, makers, tools, what);
   /** @type {State["boards"]} */
   const boards = [board("run"), board("kept"), board("tour")];
-  const { view } = parse("", boards[0].choices);
+  const { view } = parse("");
   const points = inOrder(catalogue);
   /** @type {State} */
   const state = {

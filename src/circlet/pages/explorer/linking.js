@@ -12,7 +12,7 @@ export function remember(/** @type {State} */ state) {
   const [board, kept] = boards;
   const { run_id: runId } = scene.run;
   const seen = { runId, beside: kept.scene?.run.run_id, step: scene.steps[at], view };
-  const address = format(seen, board.choices, fits(board.shown));
+  const address = format(seen, fits(board.shown));
   // Another run is another place to come back to; what is seen of it is not.
   const isAnother = state.addressed && state.addressed !== runId;
   state.addressed = runId;
@@ -32,12 +32,10 @@ function opening(/** @type {State} */ { points, catalogue, tour }) {
 /** Show the view that the address names; if it names none, what the page opens with. */
 export async function recall(/** @type {State} */ state) {
   state.known = location.hash;
-  const { choices } = state.boards[0];
-  const named = parse(state.known, choices);
+  const named = parse(state.known);
   if (named.runId === null && state.scene) return; // the name of a part of the page
   Object.assign(state.view, named.view);
   for (const id of CHECKS) byId(id).checked = state.view[id];
-  for (const name of Object.keys(choices)) byId(name).value = state.view[name];
   const isHere = ownerOf(state, named.runId) !== undefined;
   const link = isHere ? named : opening(state);
   const isNamed = ({ run, step }) => run === link.runId && step === link.step;

@@ -91,7 +91,7 @@ interface Catalogue {
   collections: { name: string; prefix: string; data: any }[];
 }
 
-/** How embeddings are seen, and what is chosen in panels, by name. */
+/** How embeddings and curves are seen. */
 interface View {
   /** A frequency; 0 for the dimensions `x` and `y`; COMPONENTS for principal components. */
   plane: number;
@@ -109,7 +109,6 @@ interface View {
   fitted: boolean;
   /** Steps are logarithmic. */
   log: boolean;
-  [choice: string]: any;
 }
 
 /** What an address names. */
@@ -154,8 +153,6 @@ interface Panel {
   draw?(scene: Scene, step?: number, atRest?: boolean): void;
   table?(scene: Scene, step?: number): Table;
   note?(scene: Scene, step?: number): string;
-  /** Selects in its caption, by the name of what they set in the view: values and their words. */
-  choices?: Record<string, Record<string, string>>;
   /** Words for the line above all panels, and the step that they are of. */
   reading?(scene: Scene, step: number, atRest: boolean): { words: string; step: number } | null;
   /** Marks what belongs to a pair of numbers [a, b], or to none. */

@@ -11,15 +11,15 @@ TABLES = ("ode_coefficients",)
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
-    """Return matrices by run and method: a row per target, a column per source (0: constant)."""
+    """Return Lasso's matrix of each run: a row per target, a column per source (0: constant)."""
     matrices: dict[str, Any] = {}
     if "ode_coefficients" in tables:
         rows = tables["ode_coefficients"]
-        rows = rows[rows["run_id"].isin(trained)]
-        for (run_id, method), group in rows.groupby(["run_id", "method"], sort=False):
+        rows = rows[rows["run_id"].isin(trained) & (rows["method"] == "lasso")]
+        for run_id, group in rows.groupby("run_id", sort=False):
             matrix = group.pivot(index="target", columns="source", values="coefficient")
             rounded = matrix.map("{:.5g}".format).astype(float)
-            matrices.setdefault(run_id, {})[method] = rounded.to_numpy().tolist()
+            matrices[run_id] = rounded.to_numpy().tolist()
     return matrices
 
 

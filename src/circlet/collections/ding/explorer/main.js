@@ -9,10 +9,8 @@ import { absent, FIRST, names, SECOND } from "circlet/panels";
 /** @type {MakePanel} */
 function lawPanel(holder, { plotly, data }) {
   const chart = new Chart(holder, plotly);
-  const matrixOf = ({ run, view }) => data[run.run_id][view.method];
   return {
     picture: chart,
-    choices: { method: { lasso: "Lasso", least_squares: "least squares" } },
     missing(scene) {
       if (data[scene.run.run_id]) return "";
       if (scene.run.shown !== "training") return absent(scene);
@@ -21,7 +19,7 @@ function lawPanel(holder, { plotly, data }) {
     note: () =>
       "effect of each signal on each signal, per step; full colour: 98th percentile of sizes",
     draw(scene) {
-      const z = matrixOf(scene).map((row) => row.slice(1));
+      const z = data[scene.run.run_id].map((row) => row.slice(1));
       const sizes = z.flat().map(Math.abs);
       sizes.sort((a, b) => a - b);
       const most = sizes[Math.floor(0.98 * sizes.length)] || 1; // a few are far larger
@@ -37,11 +35,11 @@ function lawPanel(holder, { plotly, data }) {
         xaxis: { title: { text: "effect of frequency" } },
         yaxis: { title: { text: "effect on frequency" }, autorange: "reversed" },
         margin: { l: 48, r: 10, t: 8, b: 40 },
-        uirevision: `${scene.run.run_id} ${scene.view.method}`,
+        uirevision: scene.run.run_id,
       });
     },
     table(scene) {
-      const matrix = matrixOf(scene);
+      const matrix = data[scene.run.run_id];
       const columns = ["on", "constant", ...names(matrix.length, "of")];
       return [columns, matrix.map((row, i) => [i + 1, ...row])];
     },
@@ -63,8 +61,8 @@ export const panels = {
   ode: {
     title: "Linear ODE of the signals",
     help:
-      "Linear equations fitted to the signals. A cell shows how much one signal makes another grow " +
-      "(blue) or shrink (orange) in a step.",
+      "Linear equations fitted to the signals by Lasso. A cell shows how much one signal makes " +
+      "another grow (blue) or shrink (orange) in a step.",
     make: lawPanel,
   },
 };
