@@ -43,13 +43,9 @@ def test_controls_change_the_pictures(page_of):
     assert changes("embedding", dimension("x", 1), dimension("x", 0))
     assert changes("sums", dimension("y", 0), dimension("y", 1))
     assert changes("embedding", select("plane", "3"), select("plane", "0"))
-    assert changes("embedding", select("lines", "none"), select("lines", "shortest"))
     assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
     assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
     assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
-    page = settled(page_of(at(CIRCLES)))
-    assert page.input_value("#lines") == "neighbours"
-    assert changes("embedding", select("lines", "successive"), select("lines", "neighbours"))
 
 
 @pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
@@ -122,7 +118,7 @@ def test_the_browsers_back_goes_to_the_run_before(page_of):
     [
         "#run=nothing/like/this",
         "#run=" + CIRCLES + "&step=x&frequency=99",
-        "#run=" + NETWORK + "&dimensions=9,-1&lines=odd&step=1e9",
+        "#run=" + NETWORK + "&dimensions=9,-1&step=1e9",
     ],
 )
 def test_bad_links_do_no_harm(page_of, fragment):
@@ -145,7 +141,7 @@ def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-CONTROLS = ("plane", "x", "y", "lines")
+CONTROLS = ("plane", "x", "y")
 BOXES = ("numbers", "fit", "log")
 
 
@@ -160,7 +156,6 @@ def test_the_address_names_every_control(page_of):
     page.select_option("#plane", "0")
     page.select_option("#x", index=1)
     page.select_option("#y", index=0)
-    page.select_option("#lines", "none")
     page.uncheck("#numbers")
     page.check("#fit")
     page.check("#log")
@@ -170,7 +165,7 @@ def test_the_address_names_every_control(page_of):
     assert controls(again) == chosen
     assert picture(again, "embedding") == shown
     usual = settled(page_of(at(CIRCLES, 40)))
-    assert not any(controls(usual)[name] == chosen[name] for name in (*BOXES, "lines"))
+    assert not any(controls(usual)[name] == chosen[name] for name in BOXES)
 
 
 def test_a_box_unticked_where_it_is_usual_stays_so(page_of):

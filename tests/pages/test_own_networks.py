@@ -206,7 +206,6 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many
 def test_tokens_that_are_no_numbers_are_seen_along_their_principal_components(page_of):
     page = page_of("letters")
     assert choices(page, "plane") == ["principal components", "dimensions"]
-    assert page.is_hidden("#lines")
     words = page.text_content("#embedding-picture svg")
     assert "component 1: " in words and "of the final variance" in words
     page.select_option("#y", label="3")

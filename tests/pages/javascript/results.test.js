@@ -22,7 +22,7 @@ for (const trained of [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1, 0], undefine
   });
 }
 
-const view = { plane: 0, x: 0, y: 1, lines: "shortest", fit: false };
+const view = { plane: 0, x: 0, y: 1, fit: false };
 const scene = (arrays, parameters, changes = {}) => {
   const point = { parameters, steps: 9 };
   return new Scene(point, {}, { signals: true }, arrays, { ...view, ...changes });
@@ -37,7 +37,8 @@ const often = new Series([0, 1, 2, 3, 4, 8], [2], Float32Array.from([5, 1, 5, 1,
 test("pictures move with the states, and charts with all that is logged", () => {
   const now = scene({ embedding, signals: often }, { p: 5 });
   assert.deepEqual([now.steps, now.logs], [[0, 2, 4], [0, 1, 2, 3, 4, 8]]); // prettier-ignore
-  assert.deepEqual([now.frequencies, now.d, now.strongest, now.neighbour], [2, 2, 2, 3]);
+  assert.deepEqual([now.frequencies, now.d, now.strongest, now.neighbour], [2, 2, 2, undefined]);
+  assert.equal(scene({ embedding }, { p: 5 }, { plane: 2 }).neighbour, 3);
   assert.deepEqual([now.nearest(3), now.nearest(99), now.logged("embedding", 3)], [1, 2, 2]);
   assert.deepEqual(scene({}, {}).steps, [9]);
 });

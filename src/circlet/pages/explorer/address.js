@@ -2,7 +2,6 @@
 
 export const CHECKS = ["numbers", "fit", "log"];
 export const COMPONENTS = -1; // the plane of principal components
-const LINES = ["shortest", "successive", "neighbours", "none"];
 
 const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text) : otherwise);
 
@@ -21,7 +20,6 @@ export function parse(/** @type {string} */ address) {
       x: whole(x, 1) - 1,
       y: whole(y, 2) - 1,
       chosen: ["frequency", "dimensions", "components"].some((name) => parts.has(name)),
-      wanted: LINES.find((name) => name === parts.get("lines")) ?? "",
       numbers: isChecked("numbers", true),
       fit: isChecked("fit", false),
       fitted: parts.has("fit"),
@@ -37,7 +35,6 @@ export function format(/** @type {Link} */ { runId, beside, step, view }, fit) {
   const axes = view.plane === COMPONENTS ? "components" : "dimensions";
   if (view.chosen && view.plane > 0) parts.set("frequency", `${view.plane}`);
   if (view.chosen && view.plane <= 0) parts.set(axes, `${view.x + 1},${view.y + 1}`);
-  if (view.wanted) parts.set("lines", view.wanted);
   const usual = { numbers: true, fit, log: false };
   for (const id of CHECKS) if (view[id] !== usual[id]) parts.set(id, `${Number(view[id])}`);
   return `#${parts}`.replace(/%(2F|2C|3D)/g, decodeURIComponent);

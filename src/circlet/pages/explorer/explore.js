@@ -23,10 +23,9 @@ function see(/** @type {State} */ state, changes) {
 }
 
 function wireView(/** @type {State} */ state) {
-  const plane = (changes) => see(state, { ...changes, chosen: true, wanted: "" });
+  const plane = (changes) => see(state, { ...changes, chosen: true });
   on("plane", "change", ({ value }) => plane({ plane: Number(value), x: 0, y: 1 }));
   for (const id of ["x", "y"]) on(id, "change", ({ value }) => plane({ [id]: Number(value) }));
-  on("lines", "change", ({ value }) => see(state, { wanted: value }));
   for (const id of CHECKS) {
     on(id, "change", ({ checked }) => {
       see(state, { [id]: checked, ...(id === "fit" && { fitted: true }) });

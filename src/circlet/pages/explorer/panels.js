@@ -38,12 +38,10 @@ const placesOf = (/** @type {Scene} */ scene, step) =>
     .filter((name) => scene.arrays[name])
     .map((name) => scene.inPlane(scene.arrays[name].at(step)));
 
-/** What joins the numbers: the same progression in all of a training, that of its end. */
+/** What joins the numbers: neighbours on the circle, or the progression that is shortest at the end. */
 function linesOf(/** @type {Scene} */ scene, xy) {
-  const { lines } = scene.view;
-  if (!scene.frequencies || lines === "none") return [];
-  if (lines === "neighbours") return around(xy, scene.neighbour);
-  if (lines === "successive") return around(xy, 1);
+  if (!scene.frequencies) return [];
+  if (scene.neighbour) return around(xy, scene.neighbour);
   const atEnd = () => shortestStep(scene.inPlane(scene.arrays.embedding.frame()));
   return progression(xy, scene.once("progression", atEnd));
 }

@@ -33,8 +33,6 @@ function settle(/** @type {Scene} */ scene, panels, components) {
     Object.assign(view, usualPlane(scene, panels), { chosen: false });
   }
   if (!view.fitted) view.fit = fits(panels);
-  view.lines = view.wanted || (view.plane ? "neighbours" : "shortest");
-  if (view.lines === "neighbours" && !scene.neighbour) view.lines = "shortest";
   scene.see();
 }
 
@@ -49,8 +47,6 @@ export function offerPlanes(/** @type {Scene} */ scene, panels) {
   const width = view.plane === COMPONENTS ? components.length : d;
   const axes = range(width, (i) => [i, `${i + 1}`]);
   for (const id of ["x", "y"]) options(id, axes, view[id]);
-  byId("lines").querySelector("[value=neighbours]").disabled = !scene.neighbour;
-  byId("lines").value = view.lines;
   byId("fit").checked = view.fit;
   const moves = panels.some((panel) => !isChart(panel));
   const hide = (id, isHidden) => (byId(id).closest("label").hidden = isHidden);
@@ -58,6 +54,5 @@ export function offerPlanes(/** @type {Scene} */ scene, panels) {
   hide("x", view.plane > 0 || !moves);
   hide("y", view.plane > 0 || d < 2 || !moves);
   hide("fit", !moves);
-  hide("lines", frequencies === 0);
   hide("numbers", p > NUMBERED || !panels.some((panel) => panel.numbered));
 }

@@ -62,7 +62,6 @@ export class Scene {
   seeAs(view) {
     const { plane, x, y } = this.view;
     Object.assign(this.view, view, { plane, x, y });
-    if (view.lines === "neighbours" && !this.neighbour) this.view.lines = "shortest";
     this.see();
   }
 
@@ -83,13 +82,10 @@ export class Scene {
     return this.arrays[name]?.logged(step);
   }
 
-  /**
-   * How far apart are numbers that are neighbours on a circle, if any: that of the plane's frequency,
-   * or of the strongest where the plane is all there is.
-   */
+  /** How far apart are numbers that are neighbours on the circle of the plane's frequency, if any. */
   get neighbour() {
-    const k = this.view.plane || (this.d === 2 && this.strongest);
-    return k > 0 ? geometry.delta(k, this.p) : undefined;
+    const { plane } = this.view;
+    return plane > 0 ? geometry.delta(plane, this.p) : undefined;
   }
 
   /** The network of the embedding that is shown at a step; none if it is not logged as often. */

@@ -99,9 +99,6 @@ interface View {
   y: number;
   /** Whether the reader has chosen the plane. */
   chosen: boolean;
-  /** The lines that the reader has chosen, and those that are drawn. */
-  wanted: string;
-  lines?: string;
   /** Classes are written. */
   numbers: boolean;
   /** Each step has its own scale, and whether the reader has chosen that. */

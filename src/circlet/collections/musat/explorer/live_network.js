@@ -11,7 +11,7 @@ import { imperfect, readShape } from "circlet/musat/shape";
 import { Scene } from "circlet/scene";
 
 /** Each step in its own scale, with all that can be drawn. @type {View} */
-const VIEW = { ...parse("").view, lines: "shortest", fit: true };
+const VIEW = { ...parse("").view, fit: true };
 
 /** A network in its panels and readings, whose ids begin with a name. */
 class Shown {
