@@ -43,7 +43,6 @@ def test_controls_change_the_pictures(page_of):
     assert changes("embedding", dimension("x", 1), dimension("x", 0))
     assert changes("sums", dimension("y", 0), dimension("y", 1))
     assert changes("embedding", select("plane", "3"), select("plane", "0"))
-    assert changes("sums", lambda: page.uncheck("#numbers"), lambda: page.check("#numbers"))
     assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
     assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
 
@@ -142,7 +141,7 @@ def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
 
 
 CONTROLS = ("plane", "x", "y")
-BOXES = ("numbers", "fit", "log")
+BOXES = ("fit", "log")
 
 
 def controls(page):
@@ -156,7 +155,6 @@ def test_the_address_names_every_control(page_of):
     page.select_option("#plane", "0")
     page.select_option("#x", index=1)
     page.select_option("#y", index=0)
-    page.uncheck("#numbers")
     page.check("#fit")
     page.check("#log")
     settled(page)

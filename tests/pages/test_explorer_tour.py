@@ -51,7 +51,7 @@ def test_every_stop_of_the_tour_is_an_address_with_two_sentences(page_of, finish
         settled(page)
     assert len(texts) == len(hashes)
     assert page.evaluate("location.hash") == hashes[0]  # after the last stop comes the first
-    page.goto(page.url.replace(hashes[0], f"{hashes[1]}&numbers=0"))  # an address that was sent
+    page.goto(page.url.replace(hashes[0], f"{hashes[1]}&log=1"))  # an address that was sent
     settled(page)
     assert page.get_attribute("#tour-stops [aria-current]", "href") == hashes[1]
 

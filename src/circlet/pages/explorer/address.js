@@ -1,6 +1,6 @@
 // The address of what is seen, `#run=...&step=...`, so that it can be sent to somebody.
 
-export const CHECKS = ["numbers", "fit", "log"];
+export const CHECKS = ["fit", "log"];
 export const COMPONENTS = -1; // the plane of principal components
 
 const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text) : otherwise);
@@ -9,7 +9,6 @@ const whole = (text, otherwise) => (/^[1-9]\d*$/.test(text ?? "") ? Number(text)
 export function parse(/** @type {string} */ address) {
   const parts = new URLSearchParams(address.slice(1));
   const [x, y] = (parts.get("components") ?? parts.get("dimensions") ?? "").split(",");
-  const isChecked = (id, usual) => (parts.has(id) ? parts.get(id) === "1" : usual);
   const step = parts.get("step") ?? "";
   return {
     runId: parts.get("run"),
@@ -20,10 +19,9 @@ export function parse(/** @type {string} */ address) {
       x: whole(x, 1) - 1,
       y: whole(y, 2) - 1,
       chosen: ["frequency", "dimensions", "components"].some((name) => parts.has(name)),
-      numbers: isChecked("numbers", true),
-      fit: isChecked("fit", false),
+      fit: parts.get("fit") === "1",
       fitted: parts.has("fit"),
-      log: isChecked("log", false),
+      log: parts.get("log") === "1",
     },
   };
 }
@@ -35,7 +33,7 @@ export function format(/** @type {Link} */ { runId, beside, step, view }, fit) {
   const axes = view.plane === COMPONENTS ? "components" : "dimensions";
   if (view.chosen && view.plane > 0) parts.set("frequency", `${view.plane}`);
   if (view.chosen && view.plane <= 0) parts.set(axes, `${view.x + 1},${view.y + 1}`);
-  const usual = { numbers: true, fit, log: false };
+  const usual = { fit, log: false };
   for (const id of CHECKS) if (view[id] !== usual[id]) parts.set(id, `${Number(view[id])}`);
   return `#${parts}`.replace(/%(2F|2C|3D)/g, decodeURIComponent);
 }

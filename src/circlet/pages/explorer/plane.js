@@ -2,7 +2,6 @@
 import { COMPONENTS } from "circlet/address";
 import { byId, options } from "circlet/controls";
 import { range } from "circlet/numbers";
-import { NUMBERED } from "circlet/panels";
 
 /** Whether a panel is a chart, over which a line moves, and not a picture of every step. */
 export const isChart = (/** @type {Panel} */ { source }) => !source;
@@ -38,7 +37,7 @@ function settle(/** @type {Scene} */ scene, panels, components) {
 
 /** Offer the planes of a scene; unless the reader has chosen, take the one that shows most. */
 export function offerPlanes(/** @type {Scene} */ scene, panels) {
-  const { d, frequencies, p, view } = scene;
+  const { d, frequencies, view } = scene;
   const components = frequencies || d < 3 ? [] : scene.components; // which take a moment
   settle(scene, panels, components);
   const main = components.length > 1 ? [[COMPONENTS, "principal components"]] : [];
@@ -54,5 +53,4 @@ export function offerPlanes(/** @type {Scene} */ scene, panels) {
   hide("x", view.plane > 0 || !moves);
   hide("y", view.plane > 0 || d < 2 || !moves);
   hide("fit", !moves);
-  hide("numbers", p > NUMBERED || !panels.some((panel) => panel.numbered));
 }

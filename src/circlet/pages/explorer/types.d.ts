@@ -99,8 +99,6 @@ interface View {
   y: number;
   /** Whether the reader has chosen the plane. */
   chosen: boolean;
-  /** Classes are written. */
-  numbers: boolean;
   /** Each step has its own scale, and whether the reader has chosen that. */
   fit: boolean;
   fitted: boolean;
@@ -154,8 +152,6 @@ interface Panel {
   reading?(scene: Scene, step: number, atRest: boolean): { words: string; step: number } | null;
   /** Marks what belongs to a pair of numbers [a, b], or to none. */
   light?(scene: Scene, step: number, pair?: number[]): void;
-  /** Whether it can write classes as numbers. */
-  numbered?: boolean;
   /** Whether each step usually has its own scale. */
   fits?: boolean;
   /** Its title, in place of that of all systems. */

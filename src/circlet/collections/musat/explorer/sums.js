@@ -13,7 +13,8 @@ const [MOVING, RESTING] = [60, 128]; // numbers up to which imperfections are co
  * Of pair sums in the plane: the number of each's class, or a dot of its colour, over regions, if
  * there are some; the `bad` are marked.
  */
-function sumsIn(xy, { p, target }, bad, isNumbered, regions) {
+function sumsIn(xy, { p, target }, bad, regions) {
+  const isNumbered = p <= NUMBERED;
   const marked = [];
   bad?.forEach((is, i) => is && marked.push(xy[2 * i], xy[2 * i + 1]));
   const marks = { xy: marked, colour: colour("picked"), size: 15 };
@@ -78,15 +79,13 @@ export function sumsPanel(holder) {
   return {
     source: "embedding",
     picture: plane,
-    numbered: true,
     note: noteOf,
     draw(scene, step, atRest) {
       const box = scene.box("sums", (at) => [places(scene, at)], step);
       const bad = scene.isWhole ? structure(scene, step, atRest)?.marked : undefined;
       const regions = regionsIn(scene, step, box, atRest, classesAt, scene.p);
-      const isNumbered = scene.view.numbers && scene.p <= NUMBERED;
       drawn = places(scene, step);
-      const shown = sumsIn(drawn, pairsIn(scene), bad, isNumbered, regions);
+      const shown = sumsIn(drawn, pairsIn(scene), bad, regions);
       plane.draw({ ...scene.axes, box, ...shown });
     },
     light: (scene, step, pair) => plane.ring(sameAnswer(drawn, pairsIn(scene), pair)),

@@ -32,22 +32,19 @@ function sequencesPanel(holder) {
     source: "position",
     picture: plane,
     fits: true, // sequences start far from where they end
-    numbered: true,
-    note: ({ view }) =>
-      view.numbers ? "colour: right answer; number: plain sum of the first tokens" : "",
+    note: () => "colour: right answer; number: plain sum of the first tokens",
     draw(scene, step, atRest) {
-      const { axes, point, view } = scene;
+      const { axes, point } = scene;
       const { label, sum } = probesOf(scene);
       const count = point.parameters.vocabulary;
       const box = scene.box("sequences", (at) => [places(scene, at)], step, false);
-      const size = view.numbers ? 11 : 6;
-      const groups = byClass(count, label, places(scene, step), sum, classColours(count), size);
+      const texts = byClass(count, label, places(scene, step), sum, classColours(count), 11);
       plane.draw({
         xLabel: `${axes.xLabel} of ξ`,
         yLabel: `${axes.yLabel} of ξ`,
         box,
         regions: regionsIn(scene, step, box, atRest, classesAt, count),
-        [view.numbers ? "texts" : "dots"]: groups,
+        texts,
       });
     },
     table: (scene, step) => sequenceTable(scene, embedded(scene, step).xi, scene.d, "xi"),
