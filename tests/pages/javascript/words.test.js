@@ -25,8 +25,6 @@ test("metrics of one unit share an axis", () => {
     ["accuracy", "test"],
     ["weight norm", "weight norm"],
   ]);
-  assert.equal(curves.titleOf({ metrics: names.map((name) => metric(name)) }), "Losses");
-  assert.equal(curves.titleOf({ metrics: [metric("weight_norm")] }), "Metrics");
 });
 
 test("an axis is logarithmic where all is positive", () => {

@@ -3,15 +3,6 @@ import { byId } from "circlet/controls";
 import { absent } from "circlet/panels";
 import { isChart } from "circlet/plane";
 
-/** Another title of a panel, which its buttons say, too. */
-function entitle(panel, words) {
-  const title = panel.querySelector("b");
-  for (const button of panel.querySelectorAll("button")) {
-    button.ariaLabel = button.ariaLabel.replace(title.textContent, words);
-  }
-  title.textContent = words;
-}
-
 /** @type {{ make: MakePanel }} */
 const NONE = { make: () => ({ missing: () => "There is no panel of this name." }) };
 
@@ -39,7 +30,8 @@ export class Board {
   made(name, /** @type {PanelMaker} */ { title, make, data, help }, tools) {
     const id = name.replace(".", "-") + (this.what === "run" ? "" : `-${this.what}`);
     const html = byId("panel").innerHTML.replaceAll("$id", id);
-    this.place.insertAdjacentHTML("beforeend", html.replaceAll("$title", this.titled(title)));
+    const words = this.what === "kept" ? `${title}, kept run` : title;
+    this.place.insertAdjacentHTML("beforeend", html.replaceAll("$title", words));
     const figure = byId(id);
     figure.hidden = true;
     figure.classList.toggle("kept", this.what === "kept");
@@ -50,18 +42,11 @@ export class Board {
     return { id, ...make(byId(`${id}-picture`), { ...tools, data }) };
   }
 
-  titled(title) {
-    return this.what === "kept" ? `${title}, kept run` : title;
-  }
-
   /** Show the panels of a system, or only some, in this order; of none, no panels. */
   use(/** @type {System} */ system, names = system?.panels ?? []) {
     for (const { id } of Object.values(this.panels)) byId(id).hidden = true;
     this.shown = names.map((name) => this.panels[name]);
-    for (const { id, title } of this.shown) {
-      this.place.append(byId(id));
-      if (title) entitle(byId(id), this.titled(title(system)));
-    }
+    for (const { id } of this.shown) this.place.append(byId(id));
   }
 
   isShown(panel) {

@@ -39,15 +39,6 @@ export function axesOf(/** @type {Metric[]} */ metrics) {
   });
 }
 
-/** What the curves are of, as the title of a panel. */
-export function titleOf(/** @type {System} */ { metrics }) {
-  const found = [...new Set(metrics.map(({ name }) => split(name).quantity))];
-  const words = { loss: "losses", accuracy: "accuracy" };
-  if (!found.length || found.some((quantity) => !words[quantity])) return "Metrics";
-  const title = found.map((quantity) => words[quantity]).join(" and ");
-  return title[0].toUpperCase() + title.slice(1);
-}
-
 /** Values at a step in a few words: of the first axis the first metric, of others the last. */
 export function reading(metrics, values, write) {
   const axes = axesOf(metrics);

@@ -2,7 +2,7 @@
 // what a panel is.
 import { Chart } from "circlet/charts";
 import { classColours, colour } from "circlet/colours";
-import { axesOf, domains, titleOf, valueAxis, wrapped } from "circlet/curves";
+import { axesOf, domains, valueAxis, wrapped } from "circlet/curves";
 import { Plane } from "circlet/draw";
 import { around, outward, progression, shortestStep } from "circlet/geometry";
 import { range } from "circlet/numbers";
@@ -266,7 +266,6 @@ function lossesPanel(holder, { plotly, goTo }) {
   const chart = new Chart(holder, plotly, goTo);
   return {
     picture: chart,
-    title: titleOf,
     missing: (scene) => (scene.arrays.curves ? "" : absent(scene)),
     note: ({ run }) => (run.moments ? "dotted: events of this training" : ""),
     draw(scene) {
@@ -310,7 +309,7 @@ export const panels = {
     make: signalsPanel,
   },
   losses: {
-    title: "Losses and accuracy",
+    title: "Metrics",
     help:
       "Loss: how improbable the network finds the right answers. Accuracy: the share of right " +
       "answers. Test: on examples that the network was not trained on.",

@@ -154,8 +154,6 @@ interface Panel {
   light?(scene: Scene, step: number, pair?: number[]): void;
   /** Whether each step usually has its own scale. */
   fits?: boolean;
-  /** Its title, in place of that of all systems. */
-  title?(system: System): string;
   /** Of its figure in the page. */
   id?: string;
 }
