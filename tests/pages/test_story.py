@@ -156,7 +156,6 @@ def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_show
     shown = pd.DataFrame(
         {
             "run_id": names,
-            "experiment": "e",
             "outcome": "circle",
             "shown": ["outcome", "training", "end"],
         }
@@ -166,7 +165,4 @@ def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_show
     assert story.watched(study, shown, svg) == [
         ("#run=e/p17_d2_wd1/s00001&step=4", "weight decay 1, seed 1 (circle), step 4"),
         ("#run=e/p17_d2_wd1/s00002&step=4", "weight decay 1, seed 2 (circle)"),
-    ]
-    assert story.examples(study, shown, "e") == [
-        ("#run=e/p17_d2_wd1/s00001", "weight decay 1, seed 1 (circle)")
     ]

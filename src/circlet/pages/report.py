@@ -63,9 +63,6 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_bytes()
     judged = card[card["figure"] == figure.name]
-    watched = story.watched(figure.study, runs, image.decode())
-    if plot := plots.named(figure.study, figure.name):
-        watched = story.examples(figure.study, runs, plot.experiment)
     opening, rest = story.opening(contributions.caption(figure.name, figure.study))
     return {
         "name": figure.name,
@@ -74,7 +71,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
         "rest": rest,
         "image": base64.b64encode(image).decode(),
         "counts": claims.counts(judged),
-        "watched": watched,
+        "watched": story.watched(figure.study, runs, image.decode()),
     }
 
 
@@ -181,7 +178,7 @@ class _Tables:
         self.summary = self._read("outcome_summary", [*outcome, *estimates])
         self.effects = self._read("effects", [*outcome, "parameter", "per", *sizes])
         self.runs = self._read("runs", ["experiment", "status", "seconds", "device"])
-        listed = self._read("explorer_runs", ["run_id", "experiment", "shown"])
+        listed = self._read("explorer_runs", ["run_id", "shown"])
         self.listed = listed.iloc[:0] if frozen else listed
 
     def _read(self, name: str, columns: list[str]) -> pd.DataFrame:

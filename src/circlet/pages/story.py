@@ -227,18 +227,6 @@ def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
     return list(found.values())[:MOST_RUNS]
 
 
-def examples(study: Study, runs: pd.DataFrame, experiment: str) -> list[ExplorerLink]:
-    """Return links to a run each of the first and last point whose training can be watched."""
-    links = []
-    playable = runs[(runs["experiment"] == experiment) & (runs["shown"] == "training")]
-    names = playable["run_id"].str.split("/").str[1]
-    played = [point for point in study.experiment(experiment) if (names == point.name).any()]
-    for point in [*played[:1], *played[1:][-1:]]:
-        row = playable[names == point.name].iloc[0]
-        links.append(ExplorerLink(f"#run={row['run_id']}", _words(study, row, row["run_id"])))
-    return links
-
-
 def _words(study: Study, row: pd.Series, run_id: str) -> str:
     experiment, name, seed = run_id.split("/")
     points = study.experiment(experiment)
