@@ -180,12 +180,6 @@ def _add_commands_without_config(subparsers) -> None:
     parser.add_argument("a", type=Path, metavar="A", help="a results folder")
     parser.add_argument("b", type=Path, metavar="B", help="another results folder")
     parser.add_argument(
-        "--figure",
-        type=Path,
-        metavar="FILE",
-        help="draw the differences in the clearest outcomes as PNG, SVG or PDF",
-    )
-    parser.add_argument(
         "--values",
         action="store_true",
         help="compare the values in all logs and tables; exit status 1 if any differ",

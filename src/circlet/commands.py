@@ -186,8 +186,6 @@ def compare_folders(arguments: argparse.Namespace) -> None:
         return
     comparison = load("circlet.sweeps.between").studies(arguments.a, arguments.b)
     print(terminal.compared(comparison))
-    if arguments.figure:
-        comparison.save_figure(arguments.figure)
 
 
 def publish(arguments: argparse.Namespace) -> None:

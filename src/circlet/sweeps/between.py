@@ -1,4 +1,4 @@
-"""Two studies side by side: their configs, code, outcomes and verdicts, and a forest plot.
+"""Two studies side by side: their configs, code, outcomes and verdicts.
 
 The comparison reads tables, whose footers have the config. Two settings are compared if their
 experiments have the same name and all parameters agree, except those that each study fixes to a
@@ -11,21 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from circlet.errors import ConfigError, LogError, unknown
-from circlet.plotting import make, style
+from circlet.errors import LogError
 from circlet.storage import parquet
 from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
-from circlet.sweeps.plots import forest
 from circlet.sweeps.tables import comparisons, outcome_summary
 from circlet.systems.spec import Outcome
 
-MAX_OUTCOMES, MAX_SETTINGS = 4, 30  # in the figure
 _NO_PARAMETERS = ("experiment", "system", "run_id", "seed", "outcome", "value", "after")
 
 
@@ -48,22 +43,6 @@ class Compared(NamedTuple):
         clarity = rows["estimate"].abs() / half.where(half > 0, 1e-12)
         clarity = clarity.fillna(rows["clear"].map({True: math.inf, False: 0.0}))
         return rows.loc[clarity.sort_values(ascending=False).index]
-
-    def save_figure(self, path: Path) -> None:
-        """Draw the clearest differences; the suffix of ``path`` is the format.
-
-        Raises ConfigError if it is no format of figures, or if no difference has an interval.
-        """
-        kind, kinds = path.suffix.removeprefix("."), Figure().canvas.get_supported_filetypes()
-        if kind not in kinds:
-            raise ConfigError(f"--figure {path}: {unknown('format', kind, kinds)}")
-        rows = self.clearest
-        if rows.empty:
-            raise ConfigError(f"--figure {path}: no difference has an interval")
-        rows = rows[rows["outcome"].isin([*dict.fromkeys(rows["outcome"])][:MAX_OUTCOMES])]
-        rows = rows[rows["at"].isin([*dict.fromkeys(rows["at"])][:MAX_SETTINGS])]
-        with mpl.rc_context(style.RC):
-            make.save(forest.forest(rows, [*dict.fromkeys(rows["outcome"])]), path)
 
 
 def studies(a: Path, b: Path) -> Compared:
