@@ -1,5 +1,4 @@
 import math
-import os
 import shutil
 
 import pyarrow as pa
@@ -203,14 +202,3 @@ def test_the_command_line(results, capsys):
 def test_what_cannot_be_compared_is_one_line(results, error_of, folder, options, error):
     said = error_of("compare", results[0], results[0].parent / folder, "--values", *options)
     assert error in said and said.startswith("error: ") and said.count("\n") == 1
-
-
-def test_a_folder_that_cannot_be_read_is_an_error(results, monkeypatch):
-    def refuse(path, scandir=os.scandir):
-        if str(path).endswith("p5_d2"):
-            raise PermissionError(13, "Permission denied", str(path))
-        return scandir(path)
-
-    monkeypatch.setattr(os, "scandir", refuse)
-    with pytest.raises(compare.LogError, match=r"p5_d2: cannot be read: Permission denied"):
-        compare.folders(*results)

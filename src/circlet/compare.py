@@ -3,7 +3,6 @@
 The comparison reads Parquet files and no config, so studies and versions may differ.
 """
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -40,14 +39,8 @@ def folders(a: Path, b: Path, rtol: float = 0, ignore: Iterable[str] = ()) -> tu
 
 def _files(folder: Path) -> set[Path]:
     """Find the finished logs and tables of a folder; names of unfinished files begin with a dot."""
-
-    def fail(error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError | NotADirectoryError):
-            raise LogError(f"{error.filename}: cannot be read: {error.strerror}") from error
-
-    walks = [os.walk(folder / kind, onerror=fail, followlinks=True) for kind in ("logs", "tables")]
-    paths = {Path(root, name) for walk in walks for root, _, names in walk for name in names}
-    files = {path.relative_to(folder) for path in paths if path.match("[!.]*.parquet")}
+    patterns = ("logs/*/*/*/[!.]*.parquet", "tables/[!.]*.parquet")
+    files = {path.relative_to(folder) for pattern in patterns for path in folder.glob(pattern)}
     if not files and not folder.is_dir():
         raise LogError(f"{folder}: there is no such folder; give the `results` of a study")
     if not files:
