@@ -208,8 +208,6 @@ def _add_commands_without_config(subparsers) -> None:
     parser.add_argument("--logs", action="store_true", help="also copy the logs of all runs")
     text = "SPDX identifier of the licence; default: %(default)s, as circlet has"
     parser.add_argument("--licence", default="MIT", metavar="NAME", help=text)
-    text = "day of publication; default: the day on which the newest table was written (UTC)"
-    parser.add_argument("--date", metavar="YYYY-MM-DD", help=text)
     text = "folders of your own collections, if the study uses any"
     parser.add_argument("--collections", nargs="+", default=[], metavar="FOLDER", help=text)
     text = "create a collection, or add a working system, table or figure to one"

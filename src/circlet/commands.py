@@ -192,9 +192,11 @@ def publish(arguments: argparse.Namespace) -> None:
     """Write a study as a data set, and print its size and how to upload it."""
     published = load("circlet.publish")
     folder, to = arguments.folder, arguments.to
-    options = {"licence": arguments.licence, "day": arguments.date}
     data = load("circlet.publish.data").read(
-        folder, with_logs=arguments.logs, collections=arguments.collections, **options
+        folder,
+        with_logs=arguments.logs,
+        licence=arguments.licence,
+        collections=arguments.collections,
     )
     if to is None:
         to = (Path("results") / data.name if data.is_frozen else folder) / "published"

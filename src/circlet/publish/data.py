@@ -9,7 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +76,7 @@ class Published:
     footers: list[dict[str, Any]]  # of its tables
     made: pd.DataFrame  # the table ``provenance``
     licence: str  # SPDX identifier
-    date: str  # of publication
+    date: str  # when the newest table was written
 
     @property
     def name(self) -> str:
@@ -142,13 +142,12 @@ def read(
     *,
     with_logs: bool = False,
     licence: str = "MIT",
-    day: str | None = None,
     collections: Sequence[str] = (),
 ) -> Published:
     """Read a frozen study, or the results of a study, to publish it.
 
-    ``day``: of publication; by default the day on which the newest table was written. Raises
-    LogError if there is no finished study, or a file is damaged; ConfigError if an option is wrong.
+    Raises LogError if there is no finished study, or a file is damaged; ConfigError if an option is
+    wrong.
     """
     if not re.fullmatch(r"[A-Za-z0-9.+-]+", licence):
         raise ConfigError(f"--licence: must be an SPDX identifier such as CC-BY-4.0: {licence!r}")
@@ -185,7 +184,7 @@ def read(
         list(footers.values()),
         made,
         licence,
-        _day(day) or datetime.fromtimestamp(newest, UTC).date().isoformat(),
+        datetime.fromtimestamp(newest, UTC).date().isoformat(),
     )
 
 
@@ -242,10 +241,3 @@ def _check_complete(study: Study, footers: dict[str, dict[str, Any]]) -> None:
             f"{study.results}: is not finished: the tables {', '.join(missing)} are missing; run "
             "snakemake, or run circlet partial and publish its folder"
         )
-
-
-def _day(text: str | None) -> str | None:
-    try:
-        return text and date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ConfigError(f"--date: must be a day such as 2026-01-31: {text!r}") from None
