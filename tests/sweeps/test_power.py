@@ -91,12 +91,12 @@ def test_what_figures_show_is_meant_if_nothing_is_asked(file, capsys, error_of):
     cli.main(given)
     said = capsys.readouterr().out
     assert "is_circle" in said and "grid_accuracy" not in said
-    assert "These are the outcomes that figures show; --outcomes names others" in said
-    cli.main([*given, "--outcomes", "grid_accuracy"])
+    assert "These are the outcomes that figures show; --half-width names others" in said
+    cli.main([*given, "--half-width", "grid_accuracy=0.01"])
     assert "grid_accuracy" in capsys.readouterr().out
     file.write_text(file.read_text() + "figures: [{trajectories: e}]\n")
     said = error_of(*given)
-    assert "--outcomes: name some, because no figure shows any: circle_acc" in said
+    assert "--half-width: no figure shows an outcome; give one of: circle_acc" in said
 
 
 def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
@@ -183,12 +183,7 @@ def test_seeds_of_single_points_are_more(tmp_path):
         (["--half-width", "is_circle"], "must be as n_circles=0.2"),
         (["--half-width", "is_circle=-1"], "must be as n_circles=0.2"),
         (["--half-width", "circle=1"], "there is no outcome 'circle'"),
-        (["--outcomes", "circle"], "there is no outcome 'circle'"),
         (["--half-width", "is_circle=inf"], "must be as n_circles=0.2"),
-        (
-            ["--half-width", "is_circle=1", "--outcomes", "delay"],
-            "--half-width: is_circle is not in --outcomes",
-        ),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(file, error_of, more, said):

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from circlet import terminal
-from circlet.errors import ConfigError, unknown
+from circlet.errors import ConfigError, check_known
 from circlet.lazy_import import load
 from circlet.study import plots, targets
 from circlet.study.plan import Study
@@ -24,16 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="OUTCOME=WIDTH",
-        help="target half-widths of 95 %% intervals (n_circles=0.2); default: 0.05 for shares "
-        "and accuracies, a tenth of the largest estimate for others, at least 0.1 for counts",
-    )
-    parser.add_argument(
-        "--outcomes",
-        nargs="+",
-        default=[],
-        metavar="NAME",
-        help="only these outcomes; default: those of --half-width, or else those that the figures "
-        "show, and claims",
+        help="outcomes, and target half-widths of their 95 %% intervals (n_circles=0.2); default: "
+        "what the figures show, with 0.05 for shares and accuracies, a tenth of the largest "
+        "estimate for others, at least 0.1 for counts",
     )
 
 
@@ -41,25 +34,22 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     """Print how many seeds are needed."""
     widths = dict(map(_half_width, arguments.half_width))
     names = sorted({outcome.name for system in study.systems for outcome in study.outcomes(system)})
-    for name in (*widths, *arguments.outcomes):
-        if name not in names:
-            raise ConfigError(unknown("outcome", name, names))
-    if arguments.outcomes and (unused := widths.keys() - set(arguments.outcomes)):
-        raise ConfigError(f"--half-width: {min(unused)} is not in --outcomes; add it there, too")
+    check_known("--half-width", "outcome", names, widths)
     power = load("circlet.sweeps.power")
     shown = plots.outcomes(study)
-    chosen = arguments.outcomes or list(widths)
-    asked = {(e, name) for e in study.config.experiments for name in chosen} or shown
+    asked = {(e, name) for e in study.config.experiments for name in widths} or shown
     has_claims = any(target.name == "scorecard" for target in targets.tables(study))
     if not asked and not has_claims:
-        raise ConfigError(f"--outcomes: name some, because no figure shows any: {', '.join(names)}")
+        raise ConfigError(
+            f"--half-width: no figure shows an outcome; give one of: {', '.join(names)}"
+        )
     needs = power.of_outcomes(study, widths, asked)
-    if has_claims and not arguments.outcomes:
+    if has_claims:
         needs += power.of_claims(study)
     print(text(needs, power.wanted(study, needs)))
-    if not chosen:
+    if not widths:
         claims = " and the claims" if has_claims else ""
-        print(f"\nThese are the outcomes that figures show{claims}; --outcomes names others.")
+        print(f"\nThese are the outcomes that figures show{claims}; --half-width names others.")
 
 
 def _half_width(text: str) -> tuple[str, float]:
