@@ -49,13 +49,9 @@ export class Board {
     for (const { id } of this.shown) this.place.append(byId(id));
   }
 
-  isShown(panel) {
-    return this.scene && this.shown.includes(panel) && !byId(`${panel.id}-picture`).hidden;
-  }
-
   /** Panels that have data. */
   get drawn() {
-    return this.shown.filter((panel) => this.isShown(panel));
+    return this.shown.filter(({ id }) => this.scene && !byId(`${id}-picture`).hidden);
   }
 
   /** Take a scene; panels without data say why. Whether any has some. */
