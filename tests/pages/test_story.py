@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 from conftest import config
 
 from circlet.pages import story
@@ -100,18 +99,6 @@ def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
     every = card({"verdict": "deviates"}, {}, {"source": "Table 2"}, {"tally": "repeat"}, {})
     assert [row["claim"] for row in story.agreeing(every, ["c4", "c0", "c3"])] == ["c4"]
     assert [row["claim"] for row in story.agreeing(every, ["c0"])] == ["c1", "c2"]
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "said"),
-    [
-        (["reproduced"], ""),
-        (["undecided"], "1 test is undecided: these runs are too few."),
-        (["undecidable"], "1 cannot be decided: the paper's own runs are too few."),
-    ],
-)
-def test_why_tests_are_undecided(verdicts, said):
-    assert story.undecided(card(*({"verdict": verdict} for verdict in verdicts))) == said
 
 
 def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():

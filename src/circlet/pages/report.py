@@ -117,7 +117,6 @@ def _claims(card: pd.DataFrame, headlines: Iterable[str]) -> dict[str, Any]:
         "frozen_verdicts": story.frozen(card),
         "judged": judged,
         "undecided": open_claims,
-        "why_undecided": story.undecided(card),
         "lacking": story.not_run(card),
     }
 

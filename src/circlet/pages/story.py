@@ -154,20 +154,6 @@ def differing(card: pd.DataFrame) -> list[Difference]:
     return groups
 
 
-def undecided(card: pd.DataFrame) -> str:
-    """Return how many tests these runs could not decide, and why; empty if none."""
-    tests = card[card["tally"] == claims_file.TEST]
-    n, never = ((tests["verdict"] == verdict).sum() for verdict in (UNDECIDED, UNDECIDABLE))
-    sentences = []
-    if n:
-        sentences.append(
-            f"{n} {'test is' if n == 1 else 'tests are'} undecided: these runs are too few."
-        )
-    if never:
-        sentences.append(f"{never} cannot be decided: the paper's own runs are too few.")
-    return " ".join(sentences)
-
-
 def frozen(card: pd.DataFrame) -> str:
     """Return the verdicts of frozen studies on tests that were not run; empty if there are none."""
     there = claims.frozen_tests(card)
