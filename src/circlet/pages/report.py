@@ -202,7 +202,7 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
         "sections": _without_repeats(said),
         "trends": trends.sentences(study, tables.effects, tables.summary),
         "plots": [
-            {"experiment": p.experiment, **_figure(figures[p.name], tables.card, tables.listed)}
+            _figure(figures[p.name], tables.card, tables.listed)
             for p in plots.of(study)
             if p.name in figures and not _undrawn(figures[p.name])
         ],
