@@ -4,40 +4,17 @@ import { byId } from "circlet/controls";
 import { Plane } from "circlet/draw";
 import { progression, shortestStep } from "circlet/geometry";
 import { live } from "circlet/live";
-import { forces, pairsOf, start, step, sumsOf, weightOf } from "circlet/musat/particles";
+import { pairsOf, start, step, sumsOf, weightOf } from "circlet/musat/particles";
 import { imperfect, readShape } from "circlet/musat/shape";
 import { range } from "circlet/numbers";
 import { rowsOf } from "circlet/panels";
 
 const VIEW = 2.5; // of the plane, in standard deviations each way
-const REACH = 0.3; // of the longest arrow, likewise
 const MOVE = 0.05; // by a key, likewise
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
-const isChecked = (name) => byId(`particles-${name}`).checked;
-
 /** The place of particle a. */
 const placeOf = (positions, a) => positions.slice(2 * a, 2 * a + 2);
-
-/** An arrow from a place: a line there, and back over its head. */
-function arrow([x, y], [dx, dy]) {
-  const [along, across] = [0.25, 0.12];
-  const wing = (side) => [
-    x + (1 - along) * dx + side * across * dy,
-    y + (1 - along) * dy - side * across * dx,
-  ];
-  return [x, y, x + dx, y + dy, ...wing(1), x + dx, y + dy, ...wing(-1)];
-}
-
-/** Forces on the particles as arrows. */
-function arrows({ pairs, weight, positions }, settings) {
-  const total = forces(positions, pairs, settings, weight);
-  const every = range(pairs.p, (a) => [...placeOf(total, a)]);
-  const longest = Math.max(1e-12, ...every.map((force) => Math.hypot(...force)));
-  const unit = (REACH * settings.std) / longest;
-  const lines = every.map(([x, y], a) => arrow(placeOf(positions, a), [unit * x, unit * y]));
-  return { lines, colour: colour("force") };
-}
 
 /** The means of all pairs: those marked as imperfect, and the others. */
 function means({ pairs, positions }, bad) {
@@ -46,10 +23,7 @@ function means({ pairs, positions }, bad) {
     { xy: [], colour: colour("bad"), size: 5, isCross: true },
   ];
   const sums = sumsOf(positions, pairs);
-  bad.forEach((is, i) => {
-    const group = groups[Number(is && isChecked("imperfect"))];
-    group.xy.push(sums[2 * i] / 2, sums[2 * i + 1] / 2);
-  });
+  bad.forEach((is, i) => groups[Number(is)].xy.push(sums[2 * i] / 2, sums[2 * i + 1] / 2));
   return groups;
 }
 
@@ -63,12 +37,9 @@ function show(plane, now, settings) {
     xLabel: "dimension 1",
     yLabel: "dimension 2",
     box: [-edge, edge, -edge, edge],
-    curves: [
-      { lines, colour: colour("line"), width: 1.1 },
-      ...(isChecked("arrows") ? [arrows(now, settings)] : []),
-    ],
+    curves: [{ lines, colour: colour("line"), width: 1.1 }],
     dots: [
-      ...(isChecked("means") ? means(now, bad) : []),
+      ...means(now, bad),
       { xy: positions, colour: colour("paper"), size: 13 },
       { xy: placeOf(positions, picked), colour: colour("picked"), size: 13 },
     ],

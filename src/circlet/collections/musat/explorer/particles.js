@@ -41,7 +41,7 @@ function couple(i, j, sums, isSame, { f_a, g_a, g_r }, weight, total) {
 }
 
 /** Force on every particle, [x, y, ...]; strengths f_a, g_a, g_r as in the paper. */
-export function forces(positions, { p, first, second, target }, strengths, weight) {
+function forces(positions, { p, first, second, target }, strengths, weight) {
   const sums = sumsOf(positions, { first, second });
   const found = new Float64Array(2 * p);
   for (let i = 0; i < target.length; i++) {
