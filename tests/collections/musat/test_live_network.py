@@ -123,36 +123,3 @@ def test_the_live_table_has_the_accuracies(page):
     assert "1 + 16 = 17, and 17 mod 17 = 0." in page.inner_text("#network-answers .ask")
     ringed = "document.querySelector('#network-embedding-picture svg > path').getAttribute('d')"
     assert page.evaluate(ringed).count("M") == 2
-
-
-def ends_of(page, steps):
-    """Return the embeddings of both live networks after some steps."""
-    for _ in range(steps):
-        page.click("#network-step")
-    return [saved(page, f"{name}-embedding")[0] for name in ("network", "other")]
-
-
-def test_a_second_network_differs_in_one_knob(page):
-    fill(page, "network", weight_decay=0.5, seed=2)
-    page.click("#network-step")
-    assert page.is_hidden("#other-embedding")
-    page.select_option("#network-knob", "weight_decay")
-    assert page.is_visible("#other-embedding-picture") and page.is_visible("#other-test")
-    assert page.inner_text("#network-steps") == "0"  # both restart
-    fill(page, "network", other=0.5)
-    one, same = ends_of(page, 10)
-    np.testing.assert_array_equal(one, same)
-    fill(page, "network", other=3)
-    again, other = ends_of(page, 10)
-    np.testing.assert_array_equal(again, one)
-    assert np.abs(other - one).max() > 0.05
-    page.select_option("#network-knob", "seed")
-    fill(page, "network", other=4)
-    _, other = ends_of(page, 10)
-    page.select_option("#network-knob", "")
-    assert page.is_hidden("#other-embedding")
-    fill(page, "network", seed=4)
-    for _ in range(10):
-        page.click("#network-step")
-    alone, _ = saved(page, "network-embedding")
-    np.testing.assert_array_equal(alone, other)

@@ -19,8 +19,6 @@ _STARTS = {
     "a grid": {"seed": 7, "weight_decay": 0.3, "steps": 2000},
     "overfitting": {"seed": 8, "weight_decay": 0.3, "steps": 2000},
 }
-# Settings in which a second live network may differ, and their values before a reader changes them.
-_KNOBS = {"weight_decay": 0, "learning_rate": 0.003, "seed": 1}
 
 
 def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any]:
@@ -33,7 +31,6 @@ def data(tables: Mapping[str, pd.DataFrame], trained: set[str]) -> dict[str, Any
         "particles": {name: particles.SYSTEM.defaults[name] for name in _PARTICLES} | {"f_a": 2.0},
         "network": network,
         "starts": _STARTS,
-        "knobs": _KNOBS,
         "weights": int(count(**network)),
     }
 

@@ -1,5 +1,4 @@
-// The live training of a network, and of a second one that differs in one knob, in the panels that
-// show a run. The equations are in network.js.
+// The live training of a network in the panels that show a run. The equations are in network.js.
 import { parse } from "circlet/address";
 import { Series } from "circlet/catalogue";
 import { classColours } from "circlet/colours";
@@ -13,16 +12,16 @@ import { Scene } from "circlet/scene";
 /** Each step in its own scale, with all that can be drawn. @type {View} */
 const VIEW = { ...parse("").view, fit: true };
 
-/** A network in its panels and readings, whose ids begin with a name. */
+/** The network in its panels and readings. */
 class Shown {
-  /** Panels are made by `makers`; `light` is called with the pair at which a reader points. */
-  constructor(name, sizes, makers, light) {
-    this.name = name;
+  /** Panels are made by `makers`. */
+  constructor(sizes, makers) {
     this.sizes = sizes;
     this.pair = undefined; // that is lit up
-    this.curves = new Plane(byId(`${name}-losses-picture`));
+    this.curves = new Plane(byId("network-losses-picture"));
+    const light = (pair) => this.light(pair);
     this.panels = Object.entries(makers).map(([panel, { make }]) => {
-      const id = `${name}-${panel}`;
+      const id = `network-${panel}`;
       return { id, ...make(byId(`${id}-picture`), { light }) };
     });
   }
@@ -47,9 +46,9 @@ class Shown {
     return new Scene(point, run, system, logged, VIEW);
   }
 
-  /** Draw everything except the losses, and read off what there is to read. */
+  /** Draw everything, and read off what there is to read. */
   show() {
-    const { name, scene, sizes } = this;
+    const { scene, sizes } = this;
     const { weights, pairs, trained, steps } = this.training;
     for (const panel of this.panels) panel.draw(scene, steps, false);
     this.light(this.pair);
@@ -58,13 +57,14 @@ class Shown {
     if (this.losses.at(-1)?.[0] !== steps) this.losses.push([steps, train, test]);
     this.read("train", train, measured.train_accuracy);
     this.read("test", test, measured.test_accuracy);
-    readShape(name, weights.embedding, imperfect(weights.embedding, pairs));
+    readShape("network", weights.embedding, imperfect(weights.embedding, pairs));
+    this.drawLosses();
   }
 
   read(part, loss, accuracy) {
     const text = loss < 0.001 ? loss.toExponential(1) : loss.toFixed(3);
     const words = Number.isFinite(loss) ? `${text} nat` : "loss not finite";
-    byId(`${this.name}-${part}`).textContent = `${words}, ${(100 * accuracy).toFixed(0)} % right`;
+    byId(`network-${part}`).textContent = `${words}, ${(100 * accuracy).toFixed(0)} % right`;
   }
 
   /** Light up a pair of numbers, and the pairs with its answer. */
@@ -73,70 +73,41 @@ class Shown {
     for (const panel of this.panels) panel.light(this.scene, this.training.steps, pair);
   }
 
-  /** Its losses as curves: [step, log10 of the train or the test loss, ...]. */
-  get logarithms() {
-    const of = (column) => this.losses.flatMap((row) => [row[0], Math.log10(row[column])]);
-    return [of(1), of(2)];
-  }
-
-  drawLosses(box) {
+  /** Losses on a logarithmic axis: [step, log10 of the train or the test loss, ...]. */
+  drawLosses() {
     const colours = classColours(2);
-    const [train, test] = this.logarithms;
-    const curves = [
-      { lines: [train], colour: colours(0) },
-      { lines: [test], colour: colours(1), dash: "6 3" },
-    ];
-    this.curves.draw({ xLabel: "step", yLabel: "log10 of the loss (nat)", box, curves });
+    const of = (column) => this.losses.flatMap((row) => [row[0], Math.log10(row[column])]);
+    const [train, test] = [of(1), of(2)];
+    const heights = [...train, ...test].filter((value, i) => i % 2 && Number.isFinite(value));
+    const last = Math.max(10, this.training.steps);
+    this.curves.draw({
+      xLabel: "step",
+      yLabel: "log10 of the loss (nat)",
+      box: [0, last, Math.min(0, ...heights) - 0.1, Math.max(0.5, ...heights) + 0.1],
+      curves: [
+        { lines: [train], colour: colours(0) },
+        { lines: [test], colour: colours(1), dash: "6 3" },
+      ],
+    });
   }
 
-  /** What the buttons of a panel save; nothing, if it is not its own. @returns {PanelFile} */
+  /** What the buttons of a panel save. @returns {PanelFile} */
   fileOf(id) {
     /** @returns {Table} */
     const losses = () => [["step", "train_loss", "test_loss"], this.losses];
-    if (id === `${this.name}-losses`) return { picture: this.curves, table: losses };
+    if (id === "network-losses") return { picture: this.curves, table: losses };
     const panel = this.panels.find((one) => one.id === id);
-    return (
-      panel && { picture: panel.picture, table: () => panel.table(this.scene, this.training.steps) }
-    );
+    return { picture: panel.picture, table: () => panel.table(this.scene, this.training.steps) };
   }
 }
 
-/** The box of the losses of some networks, the same for all. */
-function lossBox(networks) {
-  const last = Math.max(10, ...networks.map(({ training }) => training.steps));
-  const curves = networks.flatMap((network) => network.logarithms);
-  const heights = curves.flatMap((xy) => xy.filter((value, i) => i % 2 && Number.isFinite(value)));
-  return [0, last, Math.min(0, ...heights) - 0.1, Math.max(0.5, ...heights) + 0.1];
-}
-
-/**
- * Set the training up with parameters as in a study; `knobs`: what a second network may differ in,
- * and its usual value there; `makers`: panels.
- */
-export function train(defaults, knobs, makers) {
-  const knob = byId("network-knob");
-  const light = (pair) => shown().forEach((network) => network.light(pair));
-  const both = ["network", "other"].map((name) => new Shown(name, defaults, makers, light));
-  const shown = () => (knob.value ? both : both.slice(0, 1));
-  /** The settings of both: the second has its own value of the knob. */
-  const settingsOf = (settings) => [settings, { ...settings, [knob.value]: settings.other }];
-  const begin = (settings) => settingsOf(settings).forEach((own, i) => both[i].begin(own));
-  const advance = (settings) =>
-    shown().forEach(({ training }, i) => step(training, settingsOf(settings)[i]));
-  const show = () => {
-    for (const network of shown()) network.show();
-    for (const network of shown()) network.drawLosses(lossBox(shown()));
-  };
-  const files = (id) => both[0].fileOf(id) ?? both[1].fileOf(id);
-  live("network", defaults, { begin, step: advance, show, files });
-  knob.addEventListener("change", () => {
-    for (const part of byId("live-network").querySelectorAll("[data-other]")) {
-      part.hidden = !knob.value;
-    }
-    if (knob.value) {
-      const { min, max, step: unit } = byId(`network-${knob.value}`);
-      Object.assign(byId("network-other"), { min, max, step: unit, value: knobs[knob.value] });
-    }
-    byId("network-restart").click(); // both from step 0
+/** Set the training up with parameters as in a study; `makers`: panels. */
+export function train(defaults, makers) {
+  const network = new Shown(defaults, makers);
+  live("network", defaults, {
+    begin: (settings) => network.begin(settings),
+    step: (settings) => step(network.training, settings),
+    show: () => network.show(),
+    files: (id) => network.fileOf(id),
   });
 }

@@ -29,8 +29,8 @@ export const panels = {
   },
 };
 
-export function live({ particles, network, knobs }) {
+export function live({ particles, network }) {
   simulate(particles);
   const { embedding } = common;
-  train(network, knobs, { embedding, ...panels });
+  train(network, { embedding, ...panels });
 }
