@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerTo, rowsOf, shareOf } from "circlet/answers";
+import { linesOf } from "circlet/panels";
 import { Scene } from "circlet/scene";
 import { Series } from "circlet/catalogue";
 import { close } from "./close.js";
@@ -37,10 +38,20 @@ const often = new Series([0, 1, 2, 3, 4, 8], [2], Float32Array.from([5, 1, 5, 1,
 test("pictures move with the states, and charts with all that is logged", () => {
   const now = scene({ embedding, signals: often }, { p: 5 });
   assert.deepEqual([now.steps, now.logs], [[0, 2, 4], [0, 1, 2, 3, 4, 8]]); // prettier-ignore
-  assert.deepEqual([now.frequencies, now.d, now.strongest, now.neighbour], [2, 2, 2, undefined]);
-  assert.equal(scene({ embedding }, { p: 5 }, { plane: 2 }).neighbour, 3);
+  assert.deepEqual([now.frequencies, now.d, now.strongest], [2, 2, 2]);
   assert.deepEqual([now.nearest(3), now.nearest(99), now.logged("embedding", 3)], [1, 2, 2]);
   assert.deepEqual(scene({}, {}).steps, [9]);
+});
+
+test("lines join neighbours on a circle, or else the shortest progression at the end", () => {
+  const xy = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4];
+  const placesOf = (lines) => lines.map((line) => line.filter((_, i) => i % 2 === 0));
+  const now = scene({ embedding }, { p: 5 });
+  assert.deepEqual(placesOf(linesOf(now, xy)), [[0, 1], [1, 2], [2, 3], [3, 4]]); // prettier-ignore
+  const circle = scene({ embedding }, { p: 5 }, { plane: 2 });
+  assert.deepEqual(placesOf(linesOf(circle, xy)), [[0, 3, 1, 4, 2, 0]]);
+  const unnumbered = scene({ embedding }, {});
+  assert.deepEqual(linesOf(unnumbered, xy), []);
 });
 
 test("a network is that of the embedding, if both are logged at a step", () => {

@@ -118,7 +118,7 @@ export class Board {
       name: `${scene.run.run_id.replaceAll("/", "_")}${moment}_${id}`,
       picture: panel.picture,
       draw: () => panel.draw(scene, step, true),
-      redraw: (now) => this.shown.includes(panel) && panel.draw(this.scene, now, true),
+      redraw: (now) => this.drawn.includes(panel) && panel.draw(this.scene, now, true),
       table: () => panel.table(scene, step),
       digits: 6,
     };

@@ -23,7 +23,7 @@ export function live(name, defaults, { begin, step, show, files }) {
   const settings = { ...defaults };
   const section = byId(`live-${name}`);
   const part = (id) => byId(`${name}-${id}`);
-  const fields = [...section.querySelectorAll("fieldset input[type=number]")];
+  const fields = [...section.querySelectorAll("fieldset input")];
   let steps;
   let until; // the step at which it pauses
 
@@ -68,7 +68,7 @@ export function live(name, defaults, { begin, step, show, files }) {
       player.play(true);
     });
   }
-  for (const field of section.querySelectorAll("fieldset input")) {
+  for (const field of fields) {
     const event = field.closest("[data-start]") ? "change" : "input";
     field.addEventListener(event, () => set(field));
   }

@@ -4,11 +4,10 @@ import { Chart } from "circlet/charts";
 import { classColours, colour } from "circlet/colours";
 import { axesOf, domains, valueAxis, wrapped } from "circlet/curves";
 import { Plane } from "circlet/draw";
-import { around, outward, progression, shortestStep } from "circlet/geometry";
+import { around, delta, outward, progression, shortestStep } from "circlet/geometry";
 import { range } from "circlet/numbers";
 import { inWords } from "circlet/words";
 
-export const NUMBERED = 20; // classes up to which one is drawn as its number
 export const CROWDED = 30; // numbers above which their names do not fit in their places
 const NAMELESS = 300; // above which they do not fit at all
 export const [FIRST, SECOND] = ["#0072b2", "#d55e00"]; // two colours: positive, negative
@@ -39,9 +38,10 @@ const placesOf = (/** @type {Scene} */ scene, step) =>
     .map((name) => scene.inPlane(scene.arrays[name].at(step)));
 
 /** What joins the numbers: neighbours on the circle, or the progression that is shortest at the end. */
-function linesOf(/** @type {Scene} */ scene, xy) {
-  if (!scene.frequencies) return [];
-  if (scene.neighbour) return around(xy, scene.neighbour);
+export function linesOf(/** @type {Scene} */ scene, xy) {
+  const { frequencies, p, view } = scene;
+  if (!frequencies) return [];
+  if (view.plane > 0) return around(xy, delta(view.plane, p));
   const atEnd = () => shortestStep(scene.inPlane(scene.arrays.embedding.frame()));
   return progression(xy, scene.once("progression", atEnd));
 }

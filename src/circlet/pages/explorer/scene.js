@@ -82,12 +82,6 @@ export class Scene {
     return this.arrays[name]?.logged(step);
   }
 
-  /** How far apart are numbers that are neighbours on the circle of the plane's frequency, if any. */
-  get neighbour() {
-    const { plane } = this.view;
-    return plane > 0 ? geometry.delta(plane, this.p) : undefined;
-  }
-
   /** The network of the embedding that is shown at a step; none if it is not logged as often. */
   weights(step) {
     const entries = Object.entries(this.arrays);

@@ -4,7 +4,7 @@
 import { pairsOf, sumsOf } from "circlet/musat/particles";
 import { normal, uniform } from "circlet/numbers";
 
-export const NAMES = ["embedding", "hidden.weight", "hidden.bias", "output.weight", "output.bias"];
+const NAMES = ["embedding", "hidden.weight", "hidden.bias", "output.weight", "output.bias"];
 
 let on = new Int16Array(0); // neurons that are on, at one point
 

@@ -58,7 +58,7 @@ function forces(positions, { p, first, second, target }, strengths, weight) {
 }
 
 /** Centre the particles and scale each coordinate to a standard deviation, in place. */
-export function standardise(positions, std) {
+function standardise(positions, std) {
   const p = positions.length / 2;
   for (const axis of [0, 1]) {
     const own = range(p, (a) => positions[2 * a + axis]);

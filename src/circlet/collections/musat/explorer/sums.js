@@ -4,9 +4,10 @@ import { Plane } from "circlet/draw";
 import { classesAt } from "circlet/musat/network";
 import { pairsOf, sumsOf } from "circlet/musat/particles";
 import { imperfect, normRatio, ratioText } from "circlet/musat/shape";
-import { CROWDED, NUMBERED, rowsOf } from "circlet/panels";
+import { CROWDED, rowsOf } from "circlet/panels";
 import { byClass, regionsIn } from "circlet/pictures";
 
+const NUMBERED = 20; // classes up to which one is drawn as its number
 const [MOVING, RESTING] = [60, 128]; // numbers up to which imperfections are counted, p^4 couples
 
 /**
