@@ -60,8 +60,12 @@ def test_runs_and_steps_are_chosen(results):
     with pytest.raises(LogError, match=r"weight_decay is 0\.0, 0\.5$"):
         results.log("curves", experiment="a", weight_decay=0.50001)
     assert set(results.log("curves", seeds=[1])["seed"]) == {1}
-    with pytest.raises(LogError, match="no row"):
-        results.log("curves", seeds=[99])
+    for asked, said in (
+        ({"steps": 1.5}, "whole numbers"), ({"seeds": "1"}, "whole numbers"),
+        ({"seeds": [99]}, "no row"), ({"seeds": 2**40}, "no row"),
+    ):  # fmt: skip
+        with pytest.raises(LogError, match=said):
+            results.log("curves", **asked)
     assert set(results.log("runs", experiment=["a", "b"])["experiment"]) == {"a", "b"}
 
 

@@ -4,6 +4,7 @@ This needs only the folder, no config: the footer of each log has the keys of it
 pandas, or polars or Arrow on request.
 """
 
+import operator
 import shutil
 import tempfile
 import weakref
@@ -132,7 +133,7 @@ class Results:
             said = ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
             raise LogError(f"{self.place}: no log {kind!r} is of {said}{values_there}")
         filters = {"step": steps, "seed": seeds}
-        kept = {name: _listed(v) for name, v in filters.items() if v is not None}
+        kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         every = dict.fromkeys(name for _, keys in chosen for name in keys)
         names = [name for name in every if name not in _FIRST]
         for file in chosen:
@@ -247,6 +248,15 @@ def _listed(values: Any) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         return [values]
     return list(values)
+
+
+def _whole(name: str, values: Any) -> list[int]:
+    """Return the requested steps or seeds; raises LogError if they are no whole numbers."""
+    try:
+        numbers = [operator.index(value) for value in _listed(values)]
+    except TypeError:
+        raise LogError(f"{name}s: must be whole numbers, not {values!r}") from None
+    return [value for value in numbers if abs(value) < 2**31]
 
 
 def _values(files: Iterable[_File], name: str) -> str:
