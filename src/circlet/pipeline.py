@@ -99,6 +99,14 @@ def display(jobs: Mapping[str, int]) -> "Display | None":
     return use.display
 
 
+def checked(path: str | Path) -> dict[str, Any]:
+    """Read a config file more strictly than Snakemake, which accepts duplicate keys."""
+    try:
+        return reading.read(path)
+    except CircletError as error:
+        sys.exit(f"error: {path}: {error}")
+
+
 class Pipeline:
     """One use of the workflow; a wrong config ends the program with one line."""
 
@@ -163,14 +171,8 @@ class Pipeline:
 
     @cached_property
     def _contents(self) -> list[dict[str, Any]]:
-        """Contents of the config files; Snakemake accepts repeated keys, this does not."""
-        contents = []
-        for path in self.files:
-            try:
-                contents.append(reading.read(path))
-            except CircletError as error:
-                sys.exit(f"error: {path}: {error}")
-        return contents
+        """Contents of the config files."""
+        return [checked(path) for path in self.files]
 
     def _given(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return the config with its folders resolved, those of collections and of results."""
