@@ -102,7 +102,10 @@ def display(jobs: Mapping[str, int]) -> "Display | None":
 def checked(path: str | Path) -> dict[str, Any]:
     """Read a config file more strictly than Snakemake, which accepts duplicate keys."""
     try:
-        return reading.read(path)
+        content = reading.read(path)
+        if "__use_yte__" in content:
+            raise ConfigError("__use_yte__: must not be there: it lets a config execute code")
+        return content
     except CircletError as error:
         sys.exit(f"error: {path}: {error}")
 

@@ -206,6 +206,16 @@ def test_a_job_of_a_cluster_makes_what_was_planned_whatever_was_edited_since(
     assert not parquet.differing(next(study.blocks))
 
 
+def test_a_config_that_executes_code_is_refused(empty_project):
+    """Snakemake would execute it if it was named: before it reads the Snakefile."""
+    trap = '__use_yte__: true\ntrap: \'?open("executed", "w").write("x")\'\n'
+    (empty_project.folder / "config/config.yaml").write_text(trap)
+    done = empty_project.run("snakemake", "--dry-run", check=False)
+    assert done.returncode == 1
+    assert "config/config.yaml: __use_yte__: must not be there" in done.stderr
+    assert not (empty_project.folder / "executed").exists()
+
+
 @pytest.mark.slow
 def test_a_collection_of_a_user(empty_project):
     """Moving its folder is no edit; an edit of its content re-runs only what uses it."""

@@ -21,9 +21,10 @@ else:
 
     from circlet import pipeline
     from circlet.study.blocks import JOB_LOG, LOG
-    from circlet.study import contributions, planning
+    from circlet.study import contributions, cost, planning
 
     if workflow.modifier.is_main_snakefile() and not workflow.configfiles:
+        pipeline.checked("config/config.yaml")  # before Snakemake reads it
 
         configfile: "config/config.yaml"
 
