@@ -234,7 +234,7 @@ def test_what_cannot_be_compared_is_one_line(compare, said):
 
 def test_points_that_differ_in_something_else_too_are_not_compared():
     cases = [{"weight_decay": 0, "learning_rate": 0.01}, {"weight_decay": 1, "learning_rate": 0.1}]
-    with pytest.raises(ConfigError, match="0 and 1 also differ in other parameters: add"):
+    with pytest.raises(ConfigError, match="0 and 1 also differ in learning_rate: add cases with"):
         planning.plan(config(cases=cases, compare={"weight_decay": [0, 1]}))
     cases.append({"weight_decay": 1, "learning_rate": 0.01})
     planning.plan(config(cases=cases, compare={"weight_decay": [0, 1]}))

@@ -67,9 +67,20 @@ def _check_compared(study: Study) -> None:
             where = f"experiments.{name}.compare.{parameter}"
             for end in ends:
                 _check_has(where, points, parameter, end)
+            first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
+            differing = min(
+                (
+                    [entry.name for entry in swept.swept([first, p]) if entry.name != parameter]
+                    for p in points
+                    if swept.value(p, parameter) == ends[1]
+                ),
+                key=len,
+            )
+            others = plots.listed(differing)
             raise ConfigError(
-                f"{where}: points with {' and '.join(map(swept.text, ends))} also differ in other "
-                "parameters: add cases that do not, or remove this entry"
+                f"{where}: no two points differ in {parameter} alone; those with "
+                f"{' and '.join(map(swept.text, ends))} also differ in {others}: add cases with "
+                f"the same {others}, or remove this entry"
             )
 
 
