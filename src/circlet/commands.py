@@ -24,6 +24,10 @@ log = logging.getLogger("circlet")
 def study_of(arguments: argparse.Namespace) -> Study:
     """Plan the study of a command's config file or JSON; raises ConfigError if it is invalid."""
     if arguments.study is None:
+        if arguments.collections:
+            raise errors.ConfigError(
+                "--collections: needs --study; a config file lists its own collections"
+            )
         return planning.plan_file(arguments.configfile)
     text = arguments.study
     if arguments.log:  # a job of Snakemake: a plan has checked this JSON
@@ -34,7 +38,7 @@ def study_of(arguments: argparse.Namespace) -> Study:
         config = json.loads(text)
     except (OSError, ValueError) as error:
         raise errors.ConfigError(f"--study: cannot be read as JSON: {error}") from None
-    if arguments.collections:
+    if arguments.collections and isinstance(config, dict):
         config["collections"] = arguments.collections
     return planning.plan(config)
 

@@ -19,6 +19,7 @@ WRONG = {
     "no function of a table": (TABLE, "def table(", "def tabel(", "does not define table()"),
     "a class for a function": (FIGURE, "def draw(study)", "class draw", "does not define draw("),
     "a computed tuple": (TABLE, "TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
+    "a sum": (TABLE, "TABLES = ()", 'TABLES = ()\nTABLES += ("runs",)', "TABLES must be a literal"),
     "a list as a key": (TABLE, "TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
     "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of strings"),
     "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of strings"),

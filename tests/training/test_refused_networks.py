@@ -41,6 +41,10 @@ REFUSED = {
                  "    return _NETWORK",
          "init": "self.register_buffer('scale', torch.rand(()))"},
         "does not follow the seeds|does not train"),
+    "a multiplier of a frozen weight": (
+        {"init": "self.output.weight.requires_grad_(False)",
+         "more": "def learning_rate_multipliers(parameters):\n    return {'output.weight': 2}"},
+        "names 'output.weight', which does not require a gradient"),
     "numbers of NumPy in a network": (
         {"init": "self.output.weight.data *= np.random.choice([-1, 1])"},
         r"network\(\) uses np.random: draw from seeds.stream"),

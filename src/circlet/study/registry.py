@@ -156,7 +156,8 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
             raise ConfigError(f"collections: {text}: circlet has a collection {name!r}; rename it")
         if name in by_name:
             raise ConfigError(
-                f"collections: {text}: {by_name[name].folder} is named {name!r}, too; rename one"
+                f"collections: {text}: {by_name[name].folder} is named {name!r}, too; "
+                "remove or rename one"
             )
         package = f"circlet.collections.{name}"
         by_name[name] = _use(Collection(name, folder, package, is_installed=is_installed))

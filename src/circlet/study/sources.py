@@ -132,6 +132,8 @@ def _assignments(tree: ast.Module) -> Iterator[tuple[ast.expr, ast.AST]]:
             yield from ((target, node.value) for target in node.targets)
         elif isinstance(node, ast.AnnAssign) and node.value:
             yield node.target, node.value
+        elif isinstance(node, ast.AugAssign):
+            yield node.target, node
 
 
 def _constants(targets: list[tuple[ast.expr, ast.AST]]) -> dict[str, str]:

@@ -93,6 +93,11 @@ class FromLoss(UserFunctions):
         multipliers = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         usual = self.network(parameters, Seeds(0, 0, 0, 0)) if self.has_network else nn.Module()
         frozen = [name for name, values in usual.named_parameters() if not values.requires_grad]
+        if moved := [name for name in frozen if multipliers.get(name)]:
+            raise self._error(
+                f"learning_rate_multipliers() names {moved[0]!r}, which does not require a "
+                "gradient: set requires_grad=True, or leave it out"
+            )
         return {
             self.logged(name): m for name, m in (multipliers | dict.fromkeys(frozen, 0)).items()
         }
