@@ -50,7 +50,7 @@ test("lines join neighbours on a circle, or else the shortest progression at the
   assert.deepEqual(placesOf(linesOf(now, xy)), [[0, 1], [1, 2], [2, 3], [3, 4]]); // prettier-ignore
   const circle = scene({ embedding }, { p: 5 }, { plane: 2 });
   assert.deepEqual(placesOf(linesOf(circle, xy)), [[0, 3, 1, 4, 2, 0]]);
-  const unnumbered = scene({ embedding }, {});
+  const unnumbered = new Scene({ parameters: { p: 5 }, steps: 9 }, {}, {}, { embedding }, view);
   assert.deepEqual(linesOf(unnumbered, xy), []);
 });
 
