@@ -82,10 +82,11 @@ def test_processes_share_summaries_of_sources(tmp_path):
     assert run() == (0, digest)
     [file] = (tmp_path / "circlet/sources").iterdir()
     whole = json.loads(file.read_text())
-    file.write_text(file.read_text()[:-100])
-    assert run() == (number, digest)
-    assert run() == (0, digest)
-    assert json.loads(file.read_text()) == whole
+    for damaged in ("", "[1]", file.read_text()[:-100], json.dumps(dict.fromkeys(whole, "x"))):
+        file.write_text(damaged)
+        assert run() == (number, digest)
+        assert run() == (0, digest)
+        assert json.loads(file.read_text()) == whole
     assert run(file) == (number, digest)
 
 

@@ -158,8 +158,8 @@ def of_kernel(point: "Point") -> Timed | None:
 def start() -> float:
     """Return the CPU seconds in which the process of a table starts: Python and its imports."""
     file, key = folder() / "start.json", _hash(sys.version, __version__)
-    if found := kept(file).get(key):
-        return float(found)
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return float(kept(file)[key])
     for _ in range(2):  # the first time reads files from the disk
         command = [sys.executable, "-c", STARTED]
         # If this process is killed, the other one must not complain about its closed output.

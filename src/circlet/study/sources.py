@@ -6,6 +6,7 @@ by the text of the source.
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
 import sys
@@ -24,6 +25,7 @@ SHOWN = (
     *("outcomes", "run_columns", "panels"),
     *("explorer_weights", "coloured_signals", "opens_with"),
 )
+MOST_KEPT = 2000  # summaries in the cache
 
 
 class Import(msgspec.Struct, frozen=True, array_like=True):
@@ -82,8 +84,8 @@ def summary(module: str) -> Summary:
 @functools.cache
 def _summary(text: str) -> Summary:
     key = hash_of([text])
-    if kept := user_cache.kept(_file()).get(key):
-        return msgspec.convert(kept, Summary)
+    with contextlib.suppress(KeyError, msgspec.ValidationError):
+        return msgspec.convert(user_cache.kept(_file())[key], Summary)
     made = _made(ast.parse(text))
     _new[key] = msgspec.to_builtins(made)
     return made
@@ -98,6 +100,8 @@ def _file() -> Path:
 def keep() -> None:
     """Keep the summaries that this process has made, for other processes."""
     if _new:
+        if len(user_cache.kept(_file())) > MOST_KEPT:  # most are of sources before an edit
+            user_cache.forget(_file())
         user_cache.keep(_file(), _new)
         _new.clear()
 

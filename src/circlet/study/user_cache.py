@@ -20,13 +20,20 @@ def folder() -> Path:
 def read(file: Path) -> dict[str, Any]:
     """Return the object in a file; empty if the file is not readable."""
     try:
-        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return content
+    return content if isinstance(content, dict) else {}
 
 
 kept = functools.cache(read)
+
+
+def forget(file: Path) -> None:
+    """Remove a file, if that is possible."""
+    kept(file).clear()
+    with contextlib.suppress(OSError):
+        file.unlink()
 
 
 def keep(file: Path, entries: dict[str, Any]) -> None:
