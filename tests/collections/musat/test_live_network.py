@@ -40,7 +40,8 @@ TRAIN = """async ([settings, steps]) => {
   const weights = network.initial(sizes, 5);
   const trained = network.split(17, 0.8, 5);
   const training = network.begin(sizes, weights, trained);
-  const copy = () => Object.fromEntries(network.NAMES.map((name) => [name, [...weights[name]]]));
+  const copied = ([name, values]) => [name, [...values]];
+  const copy = () => Object.fromEntries(Object.entries(weights).map(copied));
   const start = copy();
   let measured;
   for (let i = 0; i < steps; i++) measured = network.step(training, settings);
