@@ -21,12 +21,15 @@ WRONG = {
     "a computed tuple": (TABLE, "TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
     "a sum": (TABLE, "TABLES = ()", 'TABLES = ()\nTABLES += ("runs",)', "TABLES must be a literal"),
     "a list as a key": (TABLE, "TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
-    "a text": (FIGURE, '("mine.distances",)', '("mine.distances")', "must be a tuple of strings"),
-    "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of strings"),
+    "a text": (FIGURE, '("mine.distances",)', '("mine.distances")',
+               "got `str` - at `$.TABLES`; write tuples of strings"),
+    "numbers": (TABLE, '("runs", "embeddings")', "(1, 2)",
+                "got `int` - at `$.LOGS[0]`; write tuples of strings"),
     "derived metrics without units": (TABLE, "TABLES = ()",
                                'TABLES = ()\nDERIVED_METRICS = {"reach": "far"}',
-                               "DERIVED_METRICS must give the meaning and the unit of each column"),
-    "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"', "ROLES must be a tuple"),
+                               "got `str` - at `$.DERIVED_METRICS[...]`; write tuples of strings"),
+    "all, of what must be there": (FIGURE, '("mine.rates",)', '"all"',
+                                   "got `str` - at `$.ROLES`; write tuples of strings"),
     "no Python": (TABLE, "def table(study):", "def table(study)", "distances.py:13: expected ':'"),
 }  # fmt: skip
 
@@ -48,7 +51,7 @@ def test_the_plan_says_it(mine, tmp_path, error_of):
     """Tables that the study does not use are checked, too."""
     (mine / "tables/other.py").write_text('SYSTEMS = ("particles",)\n')
     (tmp_path / "study.yaml").write_text(str(config_of(mine)))
-    said = f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare TABLES\n"
+    said = f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare COLUMNS\n"
     assert error_of("plan", "--configfile", tmp_path / "study.yaml") == said
 
 

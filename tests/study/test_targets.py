@@ -126,4 +126,4 @@ def test_roles_name_tables_that_take_runs_of_roles():
     assert named == {"losses"}
     for table in named:
         module = shipped("tables")[table]
-        assert declarations.declared("tables", module)["OPTIONAL_ROLES"] == table
+        assert declarations.declared(declarations.Table, module).optional_roles == table

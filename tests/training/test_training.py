@@ -113,12 +113,14 @@ def test_seconds_are_cpu_time_that_the_runs_share(monkeypatch):
 
 
 def test_only_what_decides_numbers_is_in_the_code_of_a_log():
-    """An edit of files, locks or the plan must not invalidate checkpoints."""
-    torch, native = map(fingerprint.closure, fingerprint.TRAINERS)
+    """An edit of files, locks, the plan, keys or messages must not invalidate checkpoints."""
+    trainers, checks = fingerprint.TRAINERS, fingerprint.CHECKS
+    torch, native = (fingerprint.closure(module, checks) for module in trainers)
     assert {f"circlet.training.{m}" for m in ("optimizers", "stack", "recorder")} <= torch
     assert {f"circlet.{m}" for m in ("native", "training.recorder")} <= native
     used = torch | native
     assert {"circlet.study.interventions", "circlet.study.seeds"} <= torch & native
+    assert {m for m in used if m.startswith("circlet.config.")} == {"circlet.config.schedules"}
     around = {"training.job", "training.checkpoint", "study.plan"}
     around |= {f"storage.{name}" for name in ("parquet", "locks", "files", "provenance")}
     assert not used & {f"circlet.{name}" for name in around}

@@ -14,7 +14,6 @@ from circlet.study.points import Block
 
 SYSTEMS = ("groups.mlp",)
 LOGS = ("runs", "embeddings", "parameters")
-TABLES = ()
 COLUMNS = [
     RUN,
     STEP,

@@ -11,7 +11,7 @@ from circlet.config.collection import Needs
 from circlet.config.model import Milestone
 from circlet.errors import ConfigError, check_known, unknown
 from circlet.study import limits, milestones, plots, registry, swept
-from circlet.study.declarations import RESERVED, declared, literals
+from circlet.study.declarations import RESERVED, Table, declared
 from circlet.study.interventions import list_interventions
 from circlet.study.plan import Study
 from circlet.study.points import Point
@@ -33,15 +33,16 @@ def check(study: Study) -> None:
 
 def _check_derived_metrics(study: Study) -> None:
     """Check that listed tables have derived metrics with unique names, and that runs log enough."""
-    modules = registry.modules(study.collections, "tables")
+    modules = registry.modules(study.collections, "tables").items()
+    tables = {name: declared(Table, module) for name, module in modules}
     seen: dict[tuple[str, str], str] = {}
     for i, table in enumerate(study.config.derived_metrics):
         where = f"derived_metrics.{i}"
-        tables = [name for name, module in modules.items() if "DERIVED_METRICS" in literals(module)]
-        check_known(where, "table of derived metrics", tables, [table])
-        says = declared("tables", modules[table])
-        systems, logs = says.get("SYSTEMS", study.systems), set(says.get("LOGS", ())) - {"runs"}
-        for system, name in itertools.product(systems, says["DERIVED_METRICS"]):
+        available = [name for name, says in tables.items() if says.derived_metrics]
+        check_known(where, "table of derived metrics", available, [table])
+        says = tables[table]
+        systems, logs = says.systems or study.systems, set(says.logs) - {"runs"}
+        for system, name in itertools.product(systems, says.derived_metrics):
             if (other := seen.setdefault((system, name), table)) != table:
                 raise ConfigError(f"derived_metrics: {table} and {other} both have {name!r}")
         points = [point for point in study.points if point.system.name in systems]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from circlet.study import plots, registry, sources
 from circlet.study.claims_file import claims
-from circlet.study.declarations import declared, literals
+from circlet.study.declarations import KINDS, declared, literals
 from circlet.study.plan import Study
 from circlet.systems.spec import SystemSpec
 
@@ -52,7 +52,8 @@ def contributed(study: Study, file: str) -> list[str]:
 def declared_tables(module: str) -> tuple[str, ...]:
     """Return the tables that a module of a collection, such as its run_list.py, declares."""
     kind = module.removeprefix("circlet.collections.").partition(".")[2]
-    return tuple(declared(kind, module)["TABLES"])
+    tables: tuple[str, ...] = declared(KINDS[kind], module).tables
+    return tables
 
 
 def caption(figure: str, study: Study) -> str:

@@ -1,46 +1,129 @@
 """Declarations of the modules of tables, figures and pages, read without importing them.
 
-Declarations have upper-case names; names of other constants begin with an underscore, so that a
-misspelt declaration is an error.
+A module in ``tables`` or ``figures`` of a collection makes one target, of its own name, from the
+inputs that it declares in literals: the keys of `Inputs`, with upper-case names. Names of other
+constants begin with an underscore, so that a misspelt declaration is an error.
+
+A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
+or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
+other keys and the seeds of the runs. A figure's docstring is its caption; it defines
+``draw(study)``, which returns a matplotlib figure, and computes nothing that a table could hold.
 """
 
 import ast
 import functools
 import graphlib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+from msgspec import structs
 
 from circlet.errors import ConfigError
 from circlet.study import sources
 from circlet.study.registry import path_of
 from circlet.study.seeds import PURPOSES
 
-INPUTS = (
-    "TABLES",
-    "OPTIONAL_TABLES",
-    "ROLES",
-    "OPTIONAL_ROLES",
-    "SYSTEMS",
-    "LOGS",
-    "DATA",
-    "CONFIG",
-)
-KNOWN = {  # by kind of module: allowed and required declarations, and required function
-    "tables": (
-        (*INPUTS, "FROM_COLLECTIONS", "DERIVED_METRICS", "COLUMNS"),
-        ("TABLES", "COLUMNS"),
-        "table",
-    ),
-    "figures": ((*INPUTS, "FROM_COLLECTIONS"), ("TABLES",), "draw"),
-    "plots": (
-        ("TABLES", "CONFIG", "DATA", "PLACES", "LEAST", "SHOWS", "POOLS", "MOST_PANELS"),
-        ("TABLES", "PLACES"),
-        "draw",
-    ),
-    "run_list": (("TABLES", "COLUMNS"), ("TABLES", "COLUMNS"), "runs"),
-    "explorer.data": (("TABLES",), ("TABLES",), "data"),
+MAX_PANELS = 24  # of a plot, per outcome
+
+
+class Declarations(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="upper"
+):
+    """What a module declares, and the function that it must define."""
+
+    function: ClassVar[str]
+    has_columns: ClassVar[bool] = False  # COLUMNS, which only code that imports the module reads
+    has_caption: ClassVar[bool] = False
+
+    tables: tuple[str, ...]
+    """Tables that it needs."""
+
+
+class Inputs(Declarations, frozen=True, kw_only=True):
+    """What a table or a figure is made from."""
+
+    optional_tables: tuple[str, ...] = ()
+    """Tables that it uses if the study has them."""
+    roles: tuple[str, ...] = ()
+    """Roles that the config must assign under ``reproduce``."""
+    optional_roles: tuple[str, ...] | str = ()
+    """Roles of which it needs at least one. ``"all"`` stands for all assigned roles, ``"losses"``
+    for those that name the table ``losses`` under ``tables``."""
+    systems: tuple[str, ...] = ()
+    """For targets without roles: the systems whose experiments it uses; by default all."""
+    logs: tuple[str, ...] = ()
+    """Logs that it reads, of the experiments with these roles or systems."""
+    data: tuple[str, ...] = ()
+    """Files beside the module whose content counts as its code, or patterns with a ``*``."""
+    config: tuple[str, ...] = ()
+    """Other keys of the config that it reads, such as ``milestones``."""
+    from_collections: tuple[str, ...] = ()
+    """Inputs from the study's collections: files such as ``claims.csv``, modules, ``captions`` of
+    figures with descriptions of systems, ``equations`` of systems, the tables that have
+    ``outcomes``, or the ``derived_metrics`` that the config lists. Patterns with a ``*``, such as
+    ``explorer/*.js``, also match files in collections of other systems."""
+
+
+class Table(Inputs, frozen=True, kw_only=True):
+    """What a table is made from."""
+
+    function = "table"
+    has_columns = True
+    tables: tuple[str, ...] = ()
+    derived_metrics: dict[str, tuple[str, str]] = {}
+    """For a table with a row per run and step: the columns that become outcomes, with meaning and
+    unit. The table is made only if the config lists it (`Study.derived_metrics`), so a figure that
+    reads the table declares ``CONFIG = ("derived_metrics",)``."""
+
+
+class Figure(Inputs, frozen=True, kw_only=True):
+    """What a figure is made from."""
+
+    function = "draw"
+    has_caption = True
+
+
+class PlotKind(Declarations, frozen=True, kw_only=True):
+    """A kind of figure that a config can draw for any experiment."""
+
+    function = "draw"
+    has_caption = True
+    places: tuple[str, ...]
+    """Places of swept parameters, of `PLACES`."""
+    config: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    least: int = 0
+    """Number of swept parameters that it needs."""
+    shows: str = "outcomes"
+    """``outcomes`` or ``metrics``."""
+    pools: bool = False
+    """Whether it averages over parameters without a place."""
+    most_panels: int = MAX_PANELS
+    """Most panels per outcome."""
+
+
+class RunList(Declarations, frozen=True, kw_only=True):
+    """What labels of runs in the explorer are made from."""
+
+    function = "runs"
+    has_columns = True
+
+
+class ExplorerData(Declarations, frozen=True, kw_only=True):
+    """What data of the explorer are made from."""
+
+    function = "data"
+
+
+KINDS = {
+    "tables": Table,
+    "figures": Figure,
+    "plots": PlotKind,
+    "run_list": RunList,
+    "explorer.data": ExplorerData,
 }
+T = TypeVar("T", bound=Declarations)
 PLACES = ("x", "y", "by", "facet")  # of swept parameters in a plot
 RESERVED = {  # columns of logs and tables of runs
     "status", "device", "dtype", "products", "commit", "seed", "steps", "seconds",
@@ -83,49 +166,31 @@ def literals(module: str) -> dict[str, Any]:
     return {name: ast.literal_eval(code) for name, code in constants.items()}
 
 
-def _check_measures(path: Path, value: Any) -> None:
-    pairs = value.values() if isinstance(value, dict) else [None]
-    texts = [isinstance(pair, tuple) and list(map(type, pair)) == [str, str] for pair in pairs]
-    if not all(texts):
-        raise ConfigError(
-            f"{path}: DERIVED_METRICS must give the meaning and the unit of each column, as in "
-            "{'norm': ('norm of the weights', '')}"
-        )
-
-
 @functools.cache
-def declared(kind: str, module: str) -> dict[str, Any]:
+def declared(kind: type[T], module: str) -> T:
     """Return the declarations of a module of some kind; raises ConfigError if one is not valid."""
-    allowed, needed, function = KNOWN[kind]
     summary, path = sources.summary(module), path_of(module)
+    fields = {field.encode_name: field.required for field in structs.fields(kind)}
+    allowed = fields | ({"COLUMNS": True} if kind.has_columns else {})
     upper = [name for name in summary.assigned if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in allowed]:
         raise ConfigError(
             f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(allowed)}); names "
             f"of other constants must begin with an underscore: _{unknown[0]}"
         )
-    if missing := [name for name in needed if name not in upper]:
+    if missing := [name for name, is_needed in allowed.items() if is_needed and name not in upper]:
         raise ConfigError(f"{path}: does not declare {missing[0]}")
-    if function not in summary.functions:
-        raise ConfigError(f"{path}: does not define {function}()")
-    if kind in ("figures", "plots") and not summary.docstring:
+    if kind.function not in summary.functions:
+        raise ConfigError(f"{path}: does not define {kind.function}()")
+    if kind.has_caption and not summary.docstring:
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     constants = literals(module)
-    for name in upper:
-        if name == "COLUMNS":  # pyarrow types, for code that imports the module
-            continue
+    for name in fields.keys() & upper:
         if name not in constants:
             raise ConfigError(
                 f"{path}: {name} must be a literal, because it is read without importing the module"
             )
-        value = constants[name]
-        if name in ("LEAST", "POOLS", "MOST_PANELS"):
-            continue
-        if name == "DERIVED_METRICS":
-            _check_measures(path, value)
-            continue
-        single = name in ("OPTIONAL_ROLES", "SHOWS") and isinstance(value, str)
-        texts = (value,) if single else value
-        if not isinstance(texts, tuple) or not all(isinstance(x, str) for x in texts):
-            raise ConfigError(f"{path}: {name} must be a tuple of strings, as in ('runs',)")
-    return constants
+    try:
+        return msgspec.convert({name: constants[name] for name in fields.keys() & upper}, kind)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {error}; write tuples of strings, as in ('runs',)") from None

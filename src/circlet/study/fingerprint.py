@@ -1,6 +1,7 @@
 """Fingerprints of code: hashes of a module and of all that it imports from circlet.
 
-Comments, docstrings and layout do not count: editing them must not re-run anything.
+Comments, docstrings and layout do not count, nor do modules that only find, read and check what
+others compute with (`CHECKS`): editing a message must not re-run anything.
 """
 
 import functools
@@ -15,6 +16,15 @@ from circlet.systems.spec import SystemSpec
 
 TRAINERS = ("circlet.training.run", "circlet.training.native_run")
 KERNELS = Path(__file__).parents[1] / "native/kernels"
+CHECKS = frozenset(
+    f"circlet.{name}"
+    for name in (
+        *("errors", "lazy_import", "config.collection", "config.experiment", "config.model"),
+        *("config.reading", "config.schema", "study.checks", "study.cost", "study.declarations"),
+        *("study.fingerprint", "study.limits", "study.measured", "study.own_collections"),
+        *("study.own_systems", "study.registry", "study.sources", "study.user_cache"),
+    )
+)
 AUTOGRAD = 1  # raised when circlet changes numbers of systems that declare no version
 
 
@@ -54,13 +64,16 @@ def absent(module: str) -> list[str]:
 
 
 @functools.cache
-def closure(module: str) -> frozenset[str]:
-    """Return a module and all that it imports from circlet and collections, even indirectly."""
+def closure(module: str, without: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return a module and all that it imports from circlet and collections, even indirectly.
+
+    Modules in ``without``, and what only these import, are left out.
+    """
     modules: set[str] = set()
     todo = {module}
     while todo:
         modules |= todo
-        todo = {name for m in todo for name in imports(m)} - modules
+        todo = {name for m in todo for name in imports(m)} - modules - without
     return frozenset(modules)
 
 
@@ -104,7 +117,7 @@ def own_code(module: str, declared: str = "") -> str:
 @functools.cache
 def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
     """Return the fingerprint of some modules with all that they import, of files, and of texts."""
-    all_modules = frozenset().union(*map(closure, modules))
+    all_modules = frozenset().union(*(closure(module, CHECKS) for module in modules))
     return hash_of(
         [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_text, data), *texts]
     )

@@ -8,7 +8,6 @@ checks the shipped collections.
 import re
 from collections.abc import Collection as Names
 from collections.abc import Iterator
-from typing import Any
 
 from circlet.config import schema
 from circlet.config.collection import Needs, Role
@@ -17,7 +16,16 @@ from circlet.config.model import Config
 from circlet.errors import ConfigError, check_known
 from circlet.study import fingerprint, interventions, registry
 from circlet.study.claims_file import claims
-from circlet.study.declarations import PLACES, declared, defined, in_order, literals
+from circlet.study.declarations import (
+    KINDS,
+    PLACES,
+    Declarations,
+    Table,
+    declared,
+    defined,
+    in_order,
+    literals,
+)
 from circlet.study.declared_systems import Systems
 from circlet.study.own_systems import check_outcomes, check_system
 from circlet.study.registry import Collection, path_of
@@ -34,17 +42,17 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
     roles = about.keys()
     logs = {"runs", *Logs.__struct_fields__}
     allowed: dict[str, tuple[str, Names[str]]] = {
-        "TABLES": ("table", tables), "OPTIONAL_TABLES": ("table", tables),
-        "ROLES": ("role", roles), "OPTIONAL_ROLES": ("role", roles),
-        "SYSTEMS": ("system", systems), "LOGS": ("log", logs),
-        "PLACES": ("place", PLACES), "CONFIG": ("key", Config.__struct_fields__),
+        "tables": ("table", tables), "optional_tables": ("table", tables),
+        "roles": ("role", roles), "optional_roles": ("role", roles),
+        "systems": ("system", systems), "logs": ("log", logs),
+        "places": ("place", PLACES), "config": ("key", Config.__struct_fields__),
     }  # fmt: skip
     for collection in checked:
         for module, says in _declarations(collection):
-            path = path_of(module)
-            for name, values in says.items():
-                if name in allowed and not isinstance(values, str):
-                    check_known(f"{path}: {name}", *allowed[name], values)
+            for name in allowed.keys() & says.__struct_fields__:
+                values = getattr(says, name)
+                if not isinstance(values, str):
+                    check_known(f"{path_of(module)}: {name.upper()}", *allowed[name], values)
         _check_modules(collection)
         for module in collection.modules("tables").values():
             _check_table(module, systems, about)
@@ -72,18 +80,16 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
             conditions = [name for name in names if "." not in name]
             possible = {*parameters, "steps", "epochs", "shared"}
             check_known(f"{where}: condition", "condition", possible, conditions)
-    in_order({name: declared("tables", module)["TABLES"] for name, module in tables.items()})
+    in_order({name: declared(Table, module).tables for name, module in tables.items()})
 
 
-def _declarations(collection: Collection) -> Iterator[tuple[str, dict[str, Any]]]:
+def _declarations(collection: Collection) -> Iterator[tuple[str, Declarations]]:
     """Yield each module of a collection that declares something, with its declarations."""
-    for kind in ("tables", "figures", "plots"):
-        for module in collection.modules(kind).values():
-            yield module, declared(kind, module)
-    for kind in ("run_list", "explorer.data"):
-        module = f"{collection.package}.{kind}"
-        if path_of(module).exists():
-            yield module, declared(kind, module)
+    for name, kind in KINDS.items():
+        modules = [*collection.modules(name).values(), f"{collection.package}.{name}"]
+        for module in modules:
+            if path_of(module).is_file():
+                yield module, declared(kind, module)
 
 
 def _check_modules(collection: Collection) -> None:
@@ -121,12 +127,12 @@ def _check_intervention(name: str) -> None:
 
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     """Check that a table's systems write its logs."""
-    says = declared("tables", module)
-    about = [roles[role].needs.system for role in says.get("ROLES", ())]
-    known_systems = [systems[name] for name in about or says.get("SYSTEMS", ()) if name in systems]
+    says = declared(Table, module)
+    about = [roles[role].needs.system for role in says.roles]
+    known_systems = [systems[name] for name in about or says.systems if name in systems]
     if known_systems:
         logs = {kind for system in known_systems for kind in system.kinds}
-        check_known(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.get("LOGS", ()))
+        check_known(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.logs)
 
 
 def _check_role(where: str, needs: Needs, systems: Systems) -> None:

@@ -10,7 +10,7 @@ from circlet.config import schema
 from circlet.config.experiment import Logs
 from circlet.errors import ConfigError, check_known
 from circlet.study import registry
-from circlet.study.declarations import RESERVED, declared, defined
+from circlet.study.declarations import RESERVED, Table, declared, defined
 from circlet.study.registry import explained, path_of
 from circlet.systems.spec import Metric, Outcome, Parameter, Rule, SystemSpec
 
@@ -105,15 +105,15 @@ def _check_rows(where: str, outcome: Outcome, system: SystemSpec, tables: dict[s
     """Check that an outcome's table has rows of all runs of the system."""
     needed = [outcome.table]
     for name in needed:  # grows during the loop
-        says = declared("tables", tables[name])
-        if says.keys() & {"ROLES", "OPTIONAL_ROLES"}:
+        says = declared(Table, tables[name])
+        if says.roles or says.optional_roles:
             raise ConfigError(
                 f"{where}: the table {name} has only runs with a role; an outcome needs a table "
                 "with SYSTEMS in place of ROLES"
             )
-        needed += [other for other in says["TABLES"] if other in tables and other not in needed]
-    about = declared("tables", tables[outcome.table]).get("SYSTEMS", (system.name,))
-    if system.name not in about:
+        needed += [other for other in says.tables if other in tables and other not in needed]
+    about = declared(Table, tables[outcome.table]).systems
+    if about and system.name not in about:
         raise ConfigError(
             f"{where}: the table {outcome.table} has no runs of {system.name}; add this name to "
             "its SYSTEMS"

@@ -20,7 +20,7 @@ from circlet.config.model import Config, experiment_of
 from circlet.errors import ConfigError, check_known
 from circlet.study import declared_systems, milestones, registry, validation
 from circlet.study.blocks import Block
-from circlet.study.declarations import literals
+from circlet.study.declarations import Table, declared
 from circlet.study.interventions import columns, is_list_of_values, list_interventions
 from circlet.study.points import ParentIndex, Point
 from circlet.study.registry import Collection
@@ -186,9 +186,9 @@ class Study:
         modules = registry.modules(self.collections, "tables")
         metrics: dict[str, tuple[Metric, str]] = {}
         for table in self.config.derived_metrics:
-            declared = literals(modules[table])
-            if system in declared.get("SYSTEMS", (system,)):
-                meanings = declared["DERIVED_METRICS"].items()
+            says = declared(Table, modules[table])
+            if not says.systems or system in says.systems:
+                meanings = says.derived_metrics.items()
                 metrics |= {name: (Metric(*meaning), table) for name, meaning in meanings}
         return metrics
 

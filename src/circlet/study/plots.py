@@ -16,13 +16,12 @@ from typing import Any
 from circlet.config.model import FigureOptions
 from circlet.errors import ConfigError, check_known, unknown
 from circlet.study import registry
-from circlet.study.declarations import PLACES, literals
+from circlet.study.declarations import MAX_PANELS, PLACES, PlotKind, declared
 from circlet.study.plan import Study
 from circlet.study.swept import fixes_seeds, swept, words
 
 NOTHING = "nothing-to-draw"  # marks a figure without data: reports do not show it as a plot
 MAX_FACETS = 2
-MAX_PANELS = 24  # per outcome
 MAX_SHOWN = 3  # outcomes drawn by default
 
 
@@ -71,7 +70,7 @@ def named(study: Study, name: str) -> Plot | None:
 
 def outcomes(study: Study) -> set[tuple[str, str]]:
     """Return the outcomes that the plots of a study show, each with its experiment."""
-    drawn = [candidate for candidate in of(study) if not _shows_metrics(literals(candidate.module))]
+    drawn = [plot for plot in of(study) if declared(PlotKind, plot.module).shows == "outcomes"]
     return {(plot.experiment, name) for plot in drawn for name in plot.show}
 
 
@@ -100,10 +99,6 @@ def _usual(study: Study, name: str) -> list[dict[str, Any]]:
     return usual
 
 
-def _shows_metrics(declared: Mapping[str, Any]) -> bool:
-    return declared.get("SHOWS") == "metrics"
-
-
 def _plot(
     where: str,
     study: Study,
@@ -122,33 +117,34 @@ def _plot(
     check_known(where, "kind of plot", modules, kinds)
     experiment = figure[kind]
     check_known(f"{where}.{kind}", "experiment", study.config.experiments, [experiment])
-    declared = literals(modules[kind])
-    places = _places(where, study, figure, kind, declared)
-    show = _shown(where, study, figure, study.config.experiments[experiment].system, declared)
+    says = declared(PlotKind, modules[kind])
+    places = _places(where, study, figure, kind, says)
+    show = _shown(where, study, figure, study.config.experiments[experiment].system, says.shows)
     name = _name(where, study, figure, f"{experiment}_{kind.rpartition('.')[2]}", others)
     return Plot(kind, modules[kind], experiment, places, show, name)
 
 
 def _places(
-    where: str, study: Study, figure: dict[str, Any], kind: str, declared: Mapping[str, Any]
+    where: str, study: Study, figure: dict[str, Any], kind: str, says: PlotKind
 ) -> dict[str, tuple[str, ...]]:
     """Return the swept parameters in each place of a plot.
 
     Parameters that the config does not place get the free places.
     """
-    allowed, experiment = declared["PLACES"], figure[kind]
+    allowed, experiment = says.places, figure[kind]
     for place in PLACES:
         if place in figure and place not in allowed:
             takes = ", ".join(allowed) or "no parameters"
             raise ConfigError(f"{where}.{place}: a plot of kind {kind} takes {takes}")
     points = study.experiment(experiment)
     parameters = swept(points)
-    if len(parameters) < (least := declared.get("LEAST", 0)):
+    if len(parameters) < says.least:
         raise ConfigError(
-            f"{where}: {kind} needs at least {least} swept parameters, but {experiment!r} sweeps "
-            f"{len(parameters) or 'none'}; draw it as {'curves' if parameters else 'distributions'}"
+            f"{where}: {kind} needs at least {says.least} swept parameters, but {experiment!r} "
+            f"sweeps {len(parameters) or 'none'}; draw it as "
+            f"{'curves' if parameters else 'distributions'}"
         )
-    if "comparisons" in declared["TABLES"] and not study.config.experiments[experiment].compare:
+    if "comparisons" in says.tables and not study.config.experiments[experiment].compare:
         raise ConfigError(
             f"{where}: {kind} shows differences, so {experiment} needs the key `compare`"
         )
@@ -167,15 +163,14 @@ def _places(
         (p for p in parameters if not any(p.name in placed for placed in places.values())),
         key=lambda p: (p.is_words, -len(p.values)),
     )
-    max_panels = declared.get("MOST_PANELS", MAX_PANELS)
     for place in allowed:
-        room, panels = (MAX_FACETS, max_panels) if place == "facet" else (1, math.inf)
+        room, panels = (MAX_FACETS, says.most_panels) if place == "facet" else (1, math.inf)
         while place not in figure and remaining and len(places.get(place, ())) < room:
             panels /= len(remaining[0].values)
             if panels < 1:
                 break
             places[place] = (*places.get(place, ()), remaining.pop(0).name)
-    if not declared.get("POOLS") and (remaining or fixes_seeds(points)):
+    if not says.pools and (remaining or fixes_seeds(points)):
         varied = remaining[0].name if remaining else "seeds"
         raise ConfigError(
             f"{where}: the experiment also varies {varied}, for which {kind} has no place left; "
@@ -185,10 +180,10 @@ def _places(
 
 
 def _shown(
-    where: str, study: Study, figure: dict[str, Any], system: str, declared: Mapping[str, Any]
+    where: str, study: Study, figure: dict[str, Any], system: str, shows: str
 ) -> tuple[str, ...]:
     """Return the outcomes or metrics that are drawn."""
-    if _shows_metrics(declared):
+    if shows == "metrics":
         what, choices = "metric", [*study.known[system].metrics, *study.derived_metrics(system)]
         usual = list(study.known[system].metrics)
     else:

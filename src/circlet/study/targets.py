@@ -1,36 +1,6 @@
 """Targets: the tables, figures and pages of a study, and what each is made from.
 
-A module in ``tables`` or ``figures`` of a collection makes one target, of its own name, from the
-inputs that it declares in literals:
-
-``TABLES``
-    tables that it needs; ``OPTIONAL_TABLES`` are used if the study has them;
-``ROLES``
-    roles that the config must assign under ``reproduce``; of ``OPTIONAL_ROLES`` at least one.
-    ``"all"`` stands for all assigned roles, ``"losses"`` for those that name the table ``losses``
-    under ``tables``;
-``SYSTEMS``
-    for targets without roles: the systems whose experiments it uses; by default all;
-``LOGS``
-    logs that it reads, of the experiments with these roles or systems;
-``CONFIG``
-    other keys of the config that it reads, such as ``milestones``;
-``DERIVED_METRICS``
-    for a table with a row per run and step: the columns that become outcomes, with meaning and
-    unit. The table is made only if the config lists it (`Study.derived_metrics`), so a
-    figure that reads the table declares ``CONFIG = ("derived_metrics",)``;
-``DATA``
-    files beside the module whose content counts as its code, or patterns with a ``*``;
-``FROM_COLLECTIONS``
-    inputs from the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures with descriptions of systems, ``equations`` of systems, the tables that have
-    ``outcomes``, or the ``derived_metrics`` that the config lists. Patterns with a ``*``, such as
-    ``explorer/*.js``, also match files in collections of other systems.
-
-A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
-or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
-other keys and the seeds of the runs. A figure's docstring is its caption; it defines
-``draw(study)``, which returns a matplotlib figure, and computes nothing that a table could hold.
+`circlet.study.declarations` has what their modules declare.
 """
 
 import hashlib
@@ -47,7 +17,15 @@ from msgspec import structs
 
 from circlet.errors import ConfigError
 from circlet.study import contributions, cost, fingerprint, plots, registry
-from circlet.study.declarations import declared, in_order, literals
+from circlet.study.declarations import (
+    Figure,
+    Inputs,
+    PlotKind,
+    Table,
+    declared,
+    in_order,
+    literals,
+)
 from circlet.study.plan import Study
 from circlet.study.plots import Plot
 
@@ -119,38 +97,35 @@ class Target:
         return self.study.results / "job_logs" / self.kind / f"{self.name}.log"
 
 
-def _roles(says: dict[str, Any], study: Study) -> list[str]:
-    optional = says.get("OPTIONAL_ROLES", ())
+def _roles(inputs: Inputs, study: Study) -> list[str]:
+    optional = inputs.optional_roles
     if isinstance(optional, str):
-        reproduced = study.reproduce
-        optional = [r for r in reproduced if optional == "all" or optional in study.roles[r].tables]
-    roles = (*says.get("ROLES", ()), *optional)
-    return [role for role in roles if role in study.reproduce]
+        reproduced, name = study.reproduce, optional
+        optional = tuple(r for r in reproduced if name == "all" or name in study.roles[r].tables)
+    return [role for role in (*inputs.roles, *optional) if role in study.reproduce]
 
 
-def _experiments(says: dict[str, Any], study: Study) -> list[str]:
+def _experiments(inputs: Inputs, study: Study) -> list[str]:
     """Return the names of a target's experiments; none if the study lacks a required role."""
-    if "ROLES" in says or "OPTIONAL_ROLES" in says:
-        roles = _roles(says, study)
-        needed = set(says.get("ROLES", ()))
-        has_optional = "OPTIONAL_ROLES" not in says or bool(set(roles) - needed)
+    if inputs.roles or inputs.optional_roles:
+        roles, needed = _roles(inputs, study), set(inputs.roles)
+        has_optional = not inputs.optional_roles or bool(set(roles) - needed)
         complete = needed <= set(roles) and has_optional
         return [study.reproduce[role] for role in roles] if complete else []
-    return study.of_systems(says.get("SYSTEMS", study.systems))
+    return study.of_systems(inputs.systems or study.systems)
 
 
-def _possible(kind: str, module: str, study: Study, made: set[str]) -> bool:
-    says = declared(kind, module)
-    return set(says["TABLES"]) <= made and bool(_experiments(says, study))
+def _possible(inputs: Inputs, study: Study, made: set[str]) -> bool:
+    return set(inputs.tables) <= made and bool(_experiments(inputs, study))
 
 
 def _made(study: Study) -> set[str]:
-    all_tables, made = registry.modules(study.collections, "tables"), set[str]()
     listed = study.config.derived_metrics
-    all_tables = {
-        n: m for n, m in all_tables.items() if n in listed or "DERIVED_METRICS" not in literals(m)
-    }
-    while new := {n for n, m in all_tables.items() if _possible("tables", m, study, made)} - made:
+    modules = registry.modules(study.collections, "tables")
+    tables = {name: declared(Table, module) for name, module in modules.items()}
+    allowed = {n: t for n, t in tables.items() if n in listed or not t.derived_metrics}
+    made = set[str]()
+    while new := {n for n, table in allowed.items() if _possible(table, study, made)} - made:
         made |= new
     return made
 
@@ -173,12 +148,14 @@ def code_of(kind: str, module: str, study: Study) -> str:
 
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
-    says = declared(kind, module)
-    keys = (*says.get("CONFIG", ()), *(["derived_metrics"] if "DERIVED_METRICS" in says else []))
+    says = declared(Table if kind == "tables" else Figure, module)
+    keys = {*says.config}
+    if isinstance(says, Table) and says.derived_metrics:
+        keys.add("derived_metrics")
     part = study.part(_experiments(says, study), _roles(says, study), keys)
     in_part = _made(part)  # the tables that its job knows
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
-    needed = set(says["TABLES"])
+    needed = set(says.tables)
     for contributed in contributions.of_collections(module, part).modules:
         needed |= set(contributions.declared_tables(contributed))
     if missing := (needed & made.keys()) - in_part:
@@ -189,8 +166,8 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
         )
     logs = [
         block.log(log)
-        for block in (part.blocks if "LOGS" in says else ())
-        for log in says["LOGS"]
+        for block in (part.blocks if says.logs else ())
+        for log in says.logs
         if log in block.point.logs
     ]
     if kind == "tables":
@@ -201,10 +178,10 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     return Target(kind, name, module, part, tables, inputs, outputs)
 
 
-def _reads(says: dict[str, Any], module: str, study: Study) -> list[str]:
+def _reads(inputs: Inputs, module: str, study: Study) -> list[str]:
     """Return the names of the tables that a target is made from if the study has them."""
     contributed = contributions.of_collections(module, study).tables
-    table_names = [*says["TABLES"], *says.get("OPTIONAL_TABLES", ()), *contributed]
+    table_names = [*inputs.tables, *inputs.optional_tables, *contributed]
     return list(dict.fromkeys(table_names))
 
 
@@ -212,7 +189,7 @@ def names(study: Study) -> tuple[list[str], list[str]]:
     """Return the names of the tables and of the figures that the study yields."""
     made = _made(study)
     figures = registry.modules(study.collections, "figures").items()
-    drawn = [n for n, m in figures if _possible("figures", m, study, made)]
+    drawn = [n for n, m in figures if _possible(declared(Figure, m), study, made)]
     return sorted(made), [*(plot.name for plot in plots.of(study)), *drawn]
 
 
@@ -227,7 +204,7 @@ def _tables(study: Study) -> dict[str, Target]:
     names, by_name = _made(study), registry.modules(study.collections, "tables")
     reads = {
         name: [
-            t for t in _reads(declared("tables", by_name[name]), by_name[name], study) if t in names
+            t for t in _reads(declared(Table, by_name[name]), by_name[name], study) if t in names
         ]
         for name in sorted(names)
     }
@@ -241,15 +218,18 @@ def figures(study: Study) -> list[Target]:
     """Return all figures of the study: plots of its experiments, then figures of collections."""
     made, by_name = _tables(study), registry.modules(study.collections, "figures")
     drawn = [_plot(plot, study, made) for plot in plots.of(study)]
-    names = (n for n, m in by_name.items() if _possible("figures", m, study, set(made)))
-    return drawn + [_target("figures", name, by_name[name], study, made) for name in names]
+    return drawn + [
+        _target("figures", name, module, study, made)
+        for name, module in by_name.items()
+        if _possible(declared(Figure, module), study, set(made))
+    ]
 
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
-    says = declared("plots", plot.module)
-    part = study.part([plot.experiment], (), says.get("CONFIG", ()))
+    says = declared(PlotKind, plot.module)
+    part = study.part([plot.experiment], (), says.config)
     part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))
-    tables = tuple(made[name] for name in says["TABLES"])
+    tables = tuple(made[name] for name in says.tables)
     outputs = [study.folder / "figures" / f"{plot.name}.{end}" for end in ("svg", "png")]
     inputs = [table.outputs[0] for table in tables]
     return Target("figures", plot.name, plot.module, part, tables, inputs, outputs)

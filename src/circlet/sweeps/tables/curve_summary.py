@@ -11,7 +11,6 @@ from circlet.storage.schema import COUNTS, POINT, STEP, Frames, column, interval
 from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
-TABLES = ()
 CONFIG = ("derived_metrics",)
 FROM_COLLECTIONS = ("derived_metrics",)
 COLUMNS = [

@@ -11,7 +11,6 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = "losses"
 LOGS = ("runs", "curves")
-TABLES = ()
 COLUMNS = [*RUN_SEEDS, STEP]
 
 

@@ -17,7 +17,6 @@ from circlet.study import milestones
 from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
-TABLES = ()
 CONFIG = ("milestones",)
 COLUMNS = [RUN, SEED]
 

@@ -7,7 +7,6 @@ from circlet.storage.schema import EXPERIMENT, column, names
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
-TABLES = ()
 COLUMNS = [
     EXPERIMENT,
     column("system", "string", "what was trained or simulated"),

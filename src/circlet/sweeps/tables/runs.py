@@ -8,7 +8,6 @@ from circlet.storage.schema import RUN, Frames, column, outcome
 from circlet.study.plan import Study
 
 LOGS = ("runs",)
-TABLES = ()
 COLUMNS = [RUN, column("commit", "string", "version of the code that made it")]
 
 

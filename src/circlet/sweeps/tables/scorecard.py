@@ -23,7 +23,6 @@ from circlet.study.plan import Study
 from circlet.study.points import Point
 
 OPTIONAL_ROLES = "all"
-TABLES = ()
 
 FROM_COLLECTIONS = ("claims.csv", "collection.yaml")
 COLUMNS = [

@@ -9,7 +9,6 @@ from circlet.study.plan import Study
 
 ROLES = ("trajectory",)
 LOGS = ("runs", "signals")
-TABLES = ()
 COLUMNS = [
     *RUN_SEEDS,
     column("method", "string", "least_squares or lasso"),

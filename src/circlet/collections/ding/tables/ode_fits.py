@@ -12,7 +12,6 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("trajectory", "ode_dimensions")
 LOGS = ("runs", "signals")
-TABLES = ()
 COLUMNS = [
     *RUN_SEEDS,
     column("method", "string", "least_squares, lasso or quadratic"),

@@ -11,7 +11,6 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("embedding_mlp",)
 LOGS = ("runs", "signals", "embeddings")
-TABLES = ()
 COLUMNS = [
     *RUN_SEEDS,
     FREQUENCY,

@@ -12,7 +12,6 @@ from circlet.storage.schema import COUNTS, EXPERIMENT, Rows, column, estimate
 from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("coarse_products", "coarse_products_of_heads")
-TABLES = ()
 OPTIONAL_TABLES = ("structures", "heads")
 COLUMNS = [
     EXPERIMENT,

@@ -17,7 +17,6 @@ from circlet.study.plan import Study
 from circlet.study.points import Point
 
 OPTIONAL_ROLES = ("shared_law", "network_forces", "precision", "survey")
-TABLES = ()
 OPTIONAL_TABLES = (
     "shared_laws",
     "shared_law_rollouts",

@@ -26,7 +26,6 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
 LOGS = ("runs", "parameters")
-TABLES = ()
 FROM_COLLECTIONS = ("equations",)
 DERIVED_METRICS = {
     "restricted_loss": ("mean cross-entropy of all pairs by the key frequencies alone", "nat"),

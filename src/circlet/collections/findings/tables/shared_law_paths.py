@@ -12,7 +12,6 @@ from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
 LOGS = ("runs", "signals")
-TABLES = ()
 COLUMNS = [
     POINT,
     column("first_step", "int32", "from which on the law goes on by itself"),

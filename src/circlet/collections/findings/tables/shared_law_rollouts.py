@@ -16,7 +16,6 @@ from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
 LOGS = ("runs", "signals")
-TABLES = ()
 COLUMNS = [
     POINT,
     STEP,

@@ -13,7 +13,6 @@ from circlet.study.plan import Study
 
 ROLES = ("shared_law",)
 LOGS = ("runs", "signals")
-TABLES = ()
 COLUMNS = [
     POINT,
     column("first_step", "int32", "of the window"),

@@ -11,7 +11,6 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "particles")
 LOGS = ("runs", "embeddings")
-TABLES = ()
 COLUMNS = [
     RUN,
     SEED,

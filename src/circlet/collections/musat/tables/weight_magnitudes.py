@@ -8,7 +8,6 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention",)
 LOGS = ("runs", "parameters")
-TABLES = ()
 COLUMNS = [
     RUN,
     SEED,

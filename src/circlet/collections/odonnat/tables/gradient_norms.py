@@ -9,7 +9,6 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("heads", "full_batch")
 LOGS = ("runs", "gradient_norms")
-TABLES = ()
 COLUMNS = [*RUN_SEEDS, STEP, *GRADIENT_NORM]
 
 

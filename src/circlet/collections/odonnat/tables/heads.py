@@ -31,7 +31,6 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")
-TABLES = ()
 COLUMNS = [
     *RUN_SEEDS,
     column("success", "bool", "last test accuracy above 0.98"),

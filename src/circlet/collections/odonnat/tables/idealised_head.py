@@ -5,7 +5,6 @@ from circlet.storage.schema import ARRAY, column
 from circlet.study.plan import Study
 
 ROLES = ("heads",)
-TABLES = ()
 COLUMNS = [column("name", "string", "name of the array, as in layer_projections.py"), *ARRAY]
 
 

@@ -15,7 +15,6 @@ from circlet.study.plan import Study
 
 ROLES = ("curriculum", "curriculum_scratch")
 LOGS = ("runs", "parameters")
-TABLES = ()
 COLUMNS = [
     *RUN_SEEDS,
     column("t", "float64", "0: end from scratch, 1: end of the curriculum"),

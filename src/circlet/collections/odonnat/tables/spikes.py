@@ -40,7 +40,6 @@ from circlet.systems import loss
 
 SYSTEMS = ("sparse_transformer",)
 LOGS = ("runs", "curves", "parameters")
-TABLES = ()
 COLUMNS = [
     RUN,
     SEED,
