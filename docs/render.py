@@ -1,6 +1,7 @@
 """Write the files with numbers of the frozen studies: pages of docs/, pictures, and verdicts.
 
     python docs/render.py              # write them, without the pictures
+    python docs/render.py tables.md    # write this page alone
     python docs/render.py --pictures   # also draw these
     python docs/render.py --check      # exit status 1 if a file is out of date
 
@@ -31,8 +32,8 @@ ROOT = DOCS.parent
 NOTE = "<!-- Written by docs/render.py from docs/templates/{}: edit that, then `make docs`. -->\n"
 
 
-def pages() -> dict[Path, str]:
-    """Return the content of each page with a template, and of each collection's verdicts."""
+def pages(names: list[str]) -> dict[Path, str]:
+    """Return the content of some pages with a template; of all, and of verdicts, without names."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
         undefined=jinja2.StrictUndefined,
@@ -48,12 +49,16 @@ def pages() -> dict[Path, str]:
             for name, member in vars(module).items()
             if getattr(member, "__module__", "") == module.__name__
         )
-    with_claims = (c for c in registry.SHIPPED if (c.folder / "claims.csv").exists())
-    contents = {c.folder / "frozen.csv": claim_numbers.frozen_verdicts(c.name) for c in with_claims}
-    contents[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
-    for path in sorted((DOCS / "templates").rglob("*.md")):
-        name = path.relative_to(DOCS / "templates").as_posix()
-        target = (ROOT if path.name == "README.md" else DOCS) / name
+    contents: dict[Path, str] = {}
+    if not names:
+        contents[ROOT / "workflow/schemas/config.schema.yaml"] = reference.json_schema()
+        for collection in registry.SHIPPED:
+            if (collection.folder / "claims.csv").exists():
+                verdicts = claim_numbers.frozen_verdicts(collection.name)
+                contents[collection.folder / "frozen.csv"] = verdicts
+    templates = sorted(environment.list_templates(extensions=["md"]))
+    for name in names or templates:
+        target = (ROOT if name.endswith("README.md") else DOCS) / name
         contents[target] = NOTE.format(name) + environment.get_template(name).render()
     return contents
 
@@ -91,7 +96,7 @@ def draw() -> None:
 def main() -> None:
     """Write the pages, with --pictures also the pictures, or --check the pages."""
     check = "--check" in sys.argv
-    for path, text in pages().items():
+    for path, text in pages([name for name in sys.argv[1:] if not name.startswith("-")]).items():
         if check and (not path.exists() or path.read_text(encoding="utf-8") != text):
             sys.exit(f"{path.relative_to(ROOT)}: is not what its template gives; run `make docs`")
         if not check:
