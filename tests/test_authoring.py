@@ -20,14 +20,14 @@ from circlet.training import job
 def mine(tmp_path, request):
     """A new collection with a unique name, because modules are found by name."""
     folder = tmp_path / f"own{abs(hash(request.node.name)) % 10**9}"
-    new.collection(folder)
+    new.make("collection", folder)
     return folder
 
 
 def with_everything(folder):
-    new.system(folder, "sums")
-    new.table(folder, "sizes")
-    new.figure(folder, "sizes")
+    new.make("system", folder, "sums")
+    new.make("table", folder, "sizes")
+    new.make("figure", folder, "sizes")
 
 
 def checked(folder, capsys):
@@ -55,7 +55,7 @@ def test_what_is_new_works_as_it_is(mine, capsys):
 
 
 def test_a_network_that_multiplies_has_no_frequencies(mine):
-    new.system(mine, "products")
+    new.make("system", mine, "products")
     edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")
     declared = '    embedding="embed.weight",\n'
     edit(mine / "systems/products.py", declared, declared + "    frequencies=False,\n")
@@ -67,24 +67,26 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
         planning.plan(config)
 
 
+# Arguments of calls, of which the last is refused.
 REFUSED = {
-    "a word of Python": (lambda mine: new.system(mine, "class"), "'class': must be lower-case"),
-    "capitals": (lambda mine: new.table(mine, "Sizes"), "'Sizes': must be lower-case letters"),
-    "a name with a dot": (lambda mine: new.figure(mine, "a.b"), "'a.b': must be lower-case"),
-    "twice": (lambda mine: [new.system(mine, "a") for _ in "ab"], "systems/a.py: already exists"),
-    "a collection again": (lambda mine: new.collection(mine), "already exists"),
-    "no collection": (lambda mine: new.system(mine / "x", "a"), "there is no such folder"),
-    "no system": (lambda mine: new.table(mine, "a"), r"with: circlet new system /\S+ NAME$"),
-    "a name of circlet": (
-        lambda mine: new.collection(mine / "ding") and new.system(mine / "ding", "a"),
-        "circlet has a collection 'ding'"),
-}  # fmt: skip
+    "a word of Python": ([("system", ".", "class")], "'class': must be lower-case"),
+    "capitals": ([("table", ".", "Sizes")], "'Sizes': must be lower-case letters"),
+    "a name with a dot": ([("figure", ".", "a.b")], "'a.b': must be lower-case"),
+    "twice": (2 * [("system", ".", "a")], "systems/a.py: already exists"),
+    "a collection again": ([("collection", ".")], "already exists"),
+    "no collection": ([("system", "x", "a")], "there is no such folder"),
+    "no system": ([("table", ".", "a")], r"with: circlet new system /\S+ NAME$"),
+    "a name of circlet": ([("collection", "ding")], "circlet has a collection 'ding'"),
+}
 
 
-@pytest.mark.parametrize(("make", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_made_is_one_line(mine, make, said):
+@pytest.mark.parametrize(("calls", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_made_is_one_line(mine, calls, said):
+    *earlier, (kind, place, *name) = calls
+    for call in earlier:
+        new.make(call[0], mine / call[1], *call[2:])
     with pytest.raises(ConfigError, match=said):
-        make(mine)
+        new.make(kind, mine / place, *name)
 
 
 def test_new_says_what_comes_next(tmp_path, capsys, monkeypatch):
@@ -144,7 +146,7 @@ def errors(mine, capsys):
 
 def test_check_says_what_is_wrong_with_each_system(mine, capsys):
     for name, (kind, old, replacement, _) in BROKEN.items():
-        new.system(mine, name)
+        new.make("system", mine, name)
         edit(mine / f"{kind}/{name}.py", old, replacement)
     size = '        "batch_size": integer("Examples of a step.", 64, minimum=1),\n'
     edit(mine / "systems/epochs.py", '        "d": dimension', size + '        "d": dimension')
@@ -156,7 +158,7 @@ def test_check_says_what_is_wrong_with_each_system(mine, capsys):
 
 def test_check_says_what_is_wrong_with_tables_and_figures(mine, capsys):
     with_everything(mine)
-    new.table(mine, "named")
+    new.make("table", mine, "named")
     rows = '    rows = log_frames.final(study, "parameters")'
     edit(mine / "tables/sizes.py", rows, f'{rows}\n    rows["run_id"].iloc[0]')
     edit(mine / "tables/named.py", 'rename("weight_norm")', 'rename("norm")')
@@ -206,7 +208,7 @@ SLOW = """    pairs, target = examples
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_check_shows_a_warning_once(mine, capsys):
-    new.system(mine, "sums")
+    new.make("system", mine, "sums")
     edit(mine / "equations/sums.py", "    pairs, target = examples\n", SLOW)
     status, said = checked(mine, capsys)
     assert status is None

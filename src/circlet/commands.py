@@ -216,16 +216,15 @@ def publish(arguments: argparse.Namespace) -> None:
 
 def make_new(arguments: argparse.Namespace) -> None:
     """Write template files, and print the next command."""
-    new, path = load("circlet.new"), arguments.path
-    names = [arguments.name] if arguments.kind != "collection" else []
-    for file in getattr(new, arguments.kind)(path, *names):
+    path, name = arguments.path, getattr(arguments, "name", "")
+    for file in load("circlet.new").make(arguments.kind, path, name):
         print(f"made {file}")
     if arguments.kind == "collection":
         print(f"next: circlet new system {shlex.quote(str(path))} NAME")
         return
     print(f"next: edit it; circlet check {shlex.quote(str(path))}")
     if arguments.kind == "system":
-        print(f"then: {terminal.to_run(path / f'{arguments.name}.yaml')}")
+        print(f"then: {terminal.to_run(path / f'{name}.yaml')}")
 
 
 def check_collection(arguments: argparse.Namespace) -> None:

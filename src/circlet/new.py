@@ -10,50 +10,38 @@ from circlet.study import registry
 from circlet.study.registry import Collection
 
 TEMPLATES = Path(__file__).parent / "templates"
+FILES = {  # of each kind: where they are in the collection, and their templates
+    "collection": {"collection.yaml": "collection.yaml"},
+    "system": {
+        "systems/{}.py": "system.txt",
+        "equations/{}.py": "equations.txt",
+        "{}.yaml": "config.yaml",
+    },
+    "table": {"tables/{}.py": "table.txt"},
+    "figure": {"figures/{}.py": "figure.txt"},
+}
 
 
-def collection(path: Path) -> list[Path]:
-    """Make a collection and return its files. Raises ConfigError, as all functions below."""
-    name = path.resolve().name
+def make(kind: str, path: Path, name: str = "") -> list[Path]:
+    """Make a collection, or a part of one that has a name, and return its files.
+
+    A table or a figure is of the first system of the collection. Raises ConfigError.
+    """
+    name = name or path.resolve().name
     _check_name(name)
-    if name in {shipped.name for shipped in registry.SHIPPED}:
-        raise ConfigError(f"{path}: circlet has a collection {name!r}; choose another name")
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ConfigError(f"{path}: already exists")
-    title = name.replace("_", " ").capitalize()
-    text = _filled("collection.yaml", collection=name, title=title)
-    return _write({path / "collection.yaml": text})
-
-
-def system(path: Path, name: str) -> list[Path]:
-    """Make a system of a collection, and a config that runs it."""
-    user_collection = _collection(path)
-    _check_name(name)
-    qualified = user_collection.qualified(name)
-    return _write(
-        {
-            path / "systems" / f"{name}.py": _filled("system.txt"),
-            path / "equations" / f"{name}.py": _filled("equations.txt"),
-            path / f"{name}.yaml": _filled("config.yaml", name=name, system=qualified),
-        }
-    )
-
-
-def table(path: Path, name: str) -> list[Path]:
-    """Make a table of the first system of a collection."""
-    user_collection = _collection(path)
-    _check_name(name)
-    system_name = _first_system(user_collection)
-    text = _filled("table.txt", table=user_collection.qualified(name), system=system_name)
-    return _write({path / "tables" / f"{name}.py": text})
-
-
-def figure(path: Path, name: str) -> list[Path]:
-    """Make a figure of all runs of the first system of a collection."""
-    user_collection = _collection(path)
-    _check_name(name)
-    text = _filled("figure.txt", system=_first_system(user_collection))
-    return _write({path / "figures" / f"{name}.py": text})
+    words = {"name": name, "title": name.replace("_", " ").capitalize()}
+    if kind == "collection":
+        _check_free(path, name)
+    else:
+        user_collection = registry.find([str(path)])[-1]
+        words["qualified"] = user_collection.qualified(name)
+        if kind != "system":
+            words["system"] = _first_system(user_collection)
+    texts = {}
+    for place, template in FILES[kind].items():
+        text = (TEMPLATES / template).read_text(encoding="utf-8")
+        texts[path / place.format(name)] = Template(text).substitute(words)
+    return _write(texts)
 
 
 def _check_name(name: str) -> None:
@@ -64,8 +52,11 @@ def _check_name(name: str) -> None:
         )
 
 
-def _collection(path: Path) -> Collection:
-    return registry.find([str(path)])[-1]
+def _check_free(path: Path, name: str) -> None:
+    if name in {shipped.name for shipped in registry.SHIPPED}:
+        raise ConfigError(f"{path}: circlet has a collection {name!r}; choose another name")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigError(f"{path}: already exists")
 
 
 def _first_system(user_collection: Collection) -> str:
@@ -76,10 +67,6 @@ def _first_system(user_collection: Collection) -> str:
             f"circlet new system {shlex.quote(str(user_collection.folder))} NAME"
         )
     return names[0]
-
-
-def _filled(template: str, **words: str) -> str:
-    return Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(words)
 
 
 def _write(texts: dict[Path, str]) -> list[Path]:
