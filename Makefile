@@ -112,7 +112,7 @@ test-slurm: $(VENV)/with-dev $(VENV)/with-slurm
 # The pipeline is not measured, because a GPU does not change it.
 gpu: $(VENV)/with-dev
 	$(BIN)/python -m pytest tests/training/test_gpu.py
-	$(BIN)/python -m circlet bench --device cuda --configfile config/paper.yaml
+	$(BIN)/python -m circlet bench --device cuda
 
 # Checks the format and the types of the JavaScript (with npm), then tests the pages in Debian's Chromium.
 # Screenshots are written to tests/screenshots.

@@ -133,23 +133,6 @@ def _add_study_commands(subparsers) -> None:
         default="auto",
         help="auto: a GPU if there is one",
     )
-    text = (
-        "measure training speed on this machine in half a minute: each system at its defaults, and "
-        "the time that the study of --configfile would take; see docs/speed.md"
-    )
-    parser = _add(subparsers, "bench", text, commands.bench)
-    parser.add_argument("--json", action="store_true", help="print all measurements as JSON")
-    parser.add_argument(
-        "--device",
-        choices=["cpu", "cuda"],
-        default="cpu",
-        help="device for training; default: %(default)s",
-    )
-    parser.add_argument(
-        "--peers",
-        action="store_true",
-        help="instead, compare with JAX on one core, without logs, in three minutes",
-    )
 
 
 def _add_target_commands(subparsers) -> None:
@@ -172,6 +155,21 @@ def _add_target_commands(subparsers) -> None:
 
 
 def _add_commands_without_config(subparsers) -> None:
+    text = "measure training speed on this machine in half a minute: each system at its defaults"
+    parser = subparsers.add_parser("bench", help=text, description=text)
+    parser.set_defaults(function=commands.bench, log=None)
+    parser.add_argument("--json", action="store_true", help="print all measurements as JSON")
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "cuda"],
+        default="cpu",
+        help="device for training; default: %(default)s",
+    )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="instead, compare with JAX on one core, without logs, in three minutes",
+    )
     text = (
         "compare config, code, outcomes (paired by seed) and verdicts of two studies, or all values"
     )

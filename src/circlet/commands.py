@@ -170,12 +170,11 @@ def make_target(arguments: argparse.Namespace) -> None:
 
 
 def bench(arguments: argparse.Namespace) -> None:
-    """Print the training speed of this machine, and the expected time of the study."""
-    study, benchmark = study_of(arguments), load("circlet.bench")
-    devices = load("circlet.training.devices")
+    """Print the training speed of this machine."""
+    benchmark, devices = load("circlet.bench"), load("circlet.training.devices")
     with devices.claim(arguments.device) as device:
         where = load("torch").device(device)
-        measured = benchmark.compare(where) if arguments.peers else benchmark.run(study, where)
+        measured = benchmark.compare(where) if arguments.peers else benchmark.run(where)
     print(json.dumps(measured, indent=2) if arguments.json else benchmark.text(measured))
 
 

@@ -4,11 +4,11 @@ import itertools
 import time
 
 import pytest
-from conftest import CPU, built, config
+import torch
+from conftest import CPU, built
 
 from circlet import bench, native
 from circlet.bench import training
-from circlet.study import cost, planning
 from circlet.training import native_run
 
 SYSTEMS = training.systems()
@@ -26,13 +26,16 @@ def test_a_row_is_consistent():
     rows = list(training.measure(CPU, repeats=2, seconds=0.02))
     assert [row["system"] for row in rows] == SYSTEMS
     for row in rows:
-        for ms in (*row["ms"].values(), *row["cpu_ms"].values()):
+        for ms in row["ms"].values():
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
         assert row["circlet"] == ("kernel" if row["system"] in KERNELS else "pytorch")
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):
-    """Two seconds of the clock for 10 runs of 4 steps are 50 ms per run and step."""
+    """Two seconds of the clock for 10 runs of 4 steps are 50 ms per run and step.
+
+    Half of it is CPU time, which counts unless a GPU computes.
+    """
     now, waited = [100.0], []
     monkeypatch.setattr(training.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(training.time, "process_time", lambda: now[0] / 2)
@@ -41,29 +44,10 @@ def test_a_window_counts_runs_and_steps(monkeypatch):
         now[0] = until
         return 40
 
-    found = training.window(advance, 2, lambda: waited.append(1))
-    assert (found.wall, found.cpu) == (50, 25)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(1))
+    assert training.window(advance, 2) == 25 and not waited
+    assert training.window(advance, 2, torch.device("cuda")) == 50
     assert len(waited) == 2
-
-
-def test_projection_scales_the_plan():
-    """If a step takes twice as long as the plan expects, so does the study."""
-    system, other = SYSTEMS[:2]
-    study = planning.plan(
-        config(system=system, steps=2000, block=10, seeds={"count": 50}, sweep={"d": [2, 3]})
-    )
-    case = training.block(system, 100)
-    planned = 1000 * cost.cpu_seconds(case) / case.point.steps / 100
-    row = {
-        "system": system,
-        "runs": 100,
-        "circlet": "pytorch",
-        "ms": {"pytorch": {"median": 8 * planned}},
-    }
-    (found,) = bench.projected(study, [row, {"system": other}], 4)
-    assert (found["runs"], found["run_steps"]) == (100, 200_000)
-    expected = sum(cost.cpu_seconds(block) for block in study.blocks)
-    assert found["hours"] == pytest.approx(2 * expected / 3600)
 
 
 def at_once(monkeypatch):
@@ -119,7 +103,7 @@ def a_machine(device="cpu", **changes):
 
 
 def printed(rows, **changes):
-    measured = {"machine": a_machine(), "training": rows, "study": []}
+    measured = {"machine": a_machine(), "training": rows}
     measured |= changes
     return bench.text(measured).splitlines()
 
@@ -136,13 +120,11 @@ def a_row(**changes):
         "circlet": "kernel", "times_core": 40.0,
         "peak_mb": 321.0,
     }  # fmt: skip
-    row["cpu_ms"] = row["ms"]
     return row | changes
 
 
 def test_a_printed_row_has_its_figures_in_their_columns():
-    study = [{"system": "another", "runs": 3, "run_steps": 2e6, "hours": 23.3}]
-    lines = printed([a_row()], study=study)
+    lines = printed([a_row()])
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
     assert columns == ["system", "runs", "PyTorch", "kernel"]
@@ -151,6 +133,5 @@ def test_a_printed_row_has_its_figures_in_their_columns():
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "Native kernels: avx2.",
     ]
-    assert lines[-1].split() == ["another", "3", "2.0", "23", "h"]
     without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
     assert printed([a_row()], machine=without)[1] == without["no_kernels"]

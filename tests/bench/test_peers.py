@@ -41,9 +41,9 @@ def test_a_row_has_every_way(peers, monkeypatch):
     monkeypatch.setattr(peers, "of", lambda system: few)
     row, other = peers.measure(["constant_attention", "particles"], 1, 0.01)
     ways = {"pytorch", "jax_written", "jax_formulated", "products"}
-    assert row["cpu_ms"].keys() - {"kernel"} == ways
+    assert row["ms"].keys() - {"kernel"} == ways
     assert set(row["groups"].values()) <= {1, 2}
-    assert other["cpu_ms"].keys() - {"kernel"} == {"pytorch", "products"}
+    assert other["ms"].keys() - {"kernel"} == {"pytorch", "products"}
     assert "\nparticles " in bench.text({"machine": a_machine(), "peers": [row, other]})
 
 
@@ -54,12 +54,12 @@ def test_what_is_printed():
     }  # fmt: skip
     row = {
         "system": "some_network",
-        "cpu_ms": {way: {"median": 2 * ms, "min": ms, "max": 3 * ms} for way, ms in times.items()},
+        "ms": {way: {"median": 2 * ms, "min": ms, "max": 3 * ms} for way, ms in times.items()},
         "groups": {"jax_written": 10, "jax_formulated": 50},
         "differences": {"jax_written": 2e-5, "jax_formulated": 1e-7},
     }
-    simulated = {way: row["cpu_ms"][way] for way in ("pytorch", "kernel", "products")}
-    other = {"system": "no_network", "cpu_ms": simulated, "groups": {}, "differences": {}}
+    simulated = {way: row["ms"][way] for way in ("pytorch", "kernel", "products")}
+    other = {"system": "no_network", "ms": simulated, "groups": {}, "differences": {}}
     lines = bench.text({"machine": a_machine(), "peers": [row, other]}).splitlines()
     assert lines[1:3] == ["Native kernels: avx2.", ""]
     header, _, first, second = (line.split("  ") for line in lines[4:8])

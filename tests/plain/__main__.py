@@ -24,5 +24,5 @@ if __name__ == "__main__":
             run.step(next(numbers))
             return 1
 
-        times = [1000 * training.window(training.repeated(act), 0.4).cpu for _ in range(6)]
+        times = [1000 * training.window(training.repeated(act), 0.4) for _ in range(6)]
         print(f"{system}: {statistics.median(times[1:]):.4g} µs")

@@ -15,8 +15,7 @@ from circlet.bench.text import ratios, text
 from circlet.errors import CircletError
 from circlet.lazy_import import load
 from circlet.storage import provenance
-from circlet.study import cost, measured
-from circlet.study.plan import Study
+from circlet.study import measured
 from circlet.training import job
 from circlet.training.run import settle_torch
 
@@ -48,11 +47,10 @@ def compare(device: torch.device) -> dict[str, Any]:
     return {"machine": about, "peers": rows}
 
 
-def run(study: Study, device: torch.device) -> dict[str, Any]:
+def run(device: torch.device) -> dict[str, Any]:
     """Measure the training of all systems, in half a minute.
 
-    Returns ``machine``; ``training``, a row per system; ``study``, the time that the training of
-    the study takes at these rates.
+    Returns ``machine`` and ``training``, a row per system.
     """
     job.settle()
     settle_torch()
@@ -60,8 +58,7 @@ def run(study: Study, device: torch.device) -> dict[str, Any]:
     for row in training.measure(device, REPEATS, SECONDS):
         log.info("%s: measured", row["system"])
         rows.append(row)
-    about = machine(device)
-    return {"machine": about, "training": rows, "study": projected(study, rows, about["cores"])}
+    return {"machine": machine(device), "training": rows}
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -77,30 +74,3 @@ def machine(device: torch.device) -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": provenance.made_by()["versions"],
     }
-
-
-def projected(study: Study, rows: list[dict[str, Any]], cores: int) -> list[dict[str, Any]]:
-    """Return the hours that the training of a study takes on this machine, by system.
-
-    The plan's expectation for each point is scaled by measured / expected time at the point that
-    was measured. On a CPU all cores train, each as fast as the one that was measured; on a GPU
-    blocks are assumed to be as large as the measured one.
-    """
-    projections = []
-    for row in rows:
-        points = [point for point in study.points if point.system.name == row["system"]]
-        if not points:
-            continue
-        expected = sum(cost.cpu_seconds(n) for point in points for n in point.blocks)
-        case = training.block(row["system"], row["runs"])
-        ms = row["ms"][row["circlet"]]["median"] / (1 if "times_core" in row else cores)
-        scale = ms * case.point.steps * case.count / 1000 / cost.cpu_seconds(case)
-        projections.append(
-            {
-                "system": row["system"],
-                "runs": sum(point.count for point in points),
-                "run_steps": sum(point.count * point.steps for point in points),
-                "hours": expected * scale / 3600,
-            }
-        )
-    return projections

@@ -211,7 +211,7 @@ def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, trai
     tried = {}
     for runs in of(system).groups:
         candidate = way(system, is_formulated, runs)
-        tried[runs] = (min(candidate(seconds).cpu for _ in range(6)), candidate)
+        tried[runs] = (min(candidate(seconds) for _ in range(6)), candidate)
     runs = min(tried, key=lambda n: tried[n][0])
     return runs, tried[runs][1]
 
@@ -232,7 +232,7 @@ def products(system: str) -> training.Way:
 
 
 def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield a row per system: ``cpu_ms`` of each way, per run and step, on one core without logs.
+    """Yield a row per system: ``ms`` of each way, per run and step, on one core without logs.
 
     The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
     together and how far its losses are from circlet's; raises CircletError if they are not equal.
@@ -255,7 +255,7 @@ def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str
             windows = training.alternating(ways, repeats, seconds)
             yield {
                 "system": system,
-                "cpu_ms": {k: training.spread([t.cpu for t in v]) for k, v in windows.items()},
+                "ms": {name: training.spread(times) for name, times in windows.items()},
                 "groups": {name: runs for name, (runs, _) in fast.items()},
                 "differences": apart,
             }

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from circlet.terminal import aligned, duration
+from circlet.terminal import aligned
 
 
 def _figure(value: float) -> str:
@@ -39,24 +39,23 @@ WAYS = {
 }
 
 
-def _ways(rows: list[dict[str, Any]], key: str) -> list[str]:
-    return [way for way in WAYS if any(way in row[key] for row in rows)]
+def _ways(rows: list[dict[str, Any]]) -> list[str]:
+    return [way for way in WAYS if any(way in row["ms"] for row in rows)]
 
 
-def _by_way(rows: list[dict[str, Any]], key: str, show: Callable[[Any], str]) -> list[list[str]]:
-    ways = _ways(rows, key)
+def _by_way(rows: list[dict[str, Any]], show: Callable[[Any], str]) -> list[list[str]]:
+    ways = _ways(rows)
     return [
-        [row["system"], *(show(row[key][way]) if way in row[key] else "–" for way in ways)]
+        [row["system"], *(show(row["ms"][way]) if way in row["ms"] else "–" for way in ways)]
         for row in rows
     ]
 
 
 def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    time = "ms" if gpu else "cpu_ms"
-    header = ["system", "runs", *(WAYS[way] for way in _ways(rows, time))]
+    header = ["system", "runs", *(WAYS[way] for way in _ways(rows))]
     header += ["times core", "MB"] if gpu else []
     table = []
-    times = _by_way(rows, time, lambda ms: _spread(ms, 1000))
+    times = _by_way(rows, lambda ms: _spread(ms, 1000))
     for row, (system, *cells) in zip(rows, times, strict=True):
         cells = [system, f"{row['together']} of {row['runs']}", *cells]
         if gpu:
@@ -76,7 +75,7 @@ def _training(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
 
 def ratios(row: dict[str, Any]) -> dict[str, float]:
     """Return CPU times over that of a job: the faster JAX, PyTorch, products alone."""
-    least = {way: ms["min"] for way, ms in row["cpu_ms"].items()}
+    least = {way: ms["min"] for way, ms in row["ms"].items()}
     jax = [value for way, value in least.items() if way.startswith("jax")]
     others = {"JAX": min(jax)} if jax else {}
     others |= {"PyTorch": least["pytorch"], "floor": least["products"]}
@@ -84,7 +83,7 @@ def ratios(row: dict[str, Any]) -> dict[str, float]:
 
 
 def _peers(rows: list[dict[str, Any]]) -> list[str]:
-    times = _by_way(rows, "cpu_ms", lambda ms: _figure(1000 * ms["min"]))
+    times = _by_way(rows, lambda ms: _figure(1000 * ms["min"]))
     table = []
     for row, cells in zip(rows, times, strict=True):
         by_other = ratios(row)
@@ -94,7 +93,7 @@ def _peers(rows: list[dict[str, Any]]) -> list[str]:
             [*cells, groups, jax, f"{by_other['PyTorch']:.2f}", f"{1 / by_other['floor']:.2f}"]
         )
     apart = max((value for row in rows for value in row["differences"].values()), default=0.0)
-    header = ["system", *(WAYS[way] for way in _ways(rows, "cpu_ms")), "JAX runs"]
+    header = ["system", *(WAYS[way] for way in _ways(rows)), "JAX runs"]
     return [
         "Training on one core without logs: least microseconds of CPU time per run and step",
         _table([*header, "times JAX", "times PyTorch", "times floor"], table),
@@ -111,25 +110,9 @@ def _table(header: Sequence[str], rows: list[list[Any]]) -> str:
     return aligned(header, [tuple(row) for row in rows], "<" + ">" * (len(header) - 1))
 
 
-def _study(rows: list[dict[str, Any]], gpu: bool) -> list[str]:
-    table = [
-        (row["system"], row["runs"], f"{row['run_steps'] / 1e6:.1f}", duration(3600 * row["hours"]))
-        for row in rows
-    ]
-    where = "in blocks as large as those above" if gpu else "on all cores"
-    return [
-        "",
-        f"The study's training at these rates, {where}; other points by what the plan expects",
-        aligned(("system", "runs", "million steps", "time"), table, "<>>>"),
-    ]
-
-
 def text(measured: dict[str, Any]) -> str:
     """Return the results of ``bench.run`` or ``bench.compare`` as text."""
     gpu, lines = measured["machine"]["device"] != "cpu", _machine(measured["machine"])
     if "peers" in measured:
         return "\n".join([*lines, "", *_peers(measured["peers"])])
-    lines += ["", *_training(measured["training"], gpu)]
-    if measured["study"]:
-        lines += _study(measured["study"], gpu)
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_training(measured["training"], gpu)])

@@ -4,7 +4,6 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -42,29 +41,24 @@ def block(system: str, runs: int, logs: bool = True) -> Block:
     return next(study.blocks)
 
 
-@dataclass(frozen=True)
-class Time:
-    """Milliseconds per run and step: wall-clock time, and CPU time of this process."""
-
-    wall: float
-    cpu: float
-
-
-Way = Callable[[float], Time]
+Way = Callable[[float], float]
 """Runs a program for some seconds and returns the time of a step."""
 
 
-def window(
-    advance: Callable[[float], float], seconds: float, wait: Callable[[], None] = lambda: None
-) -> Time:
-    """Call ``advance`` for some seconds; return the time that each run and step took."""
-    wait()
-    wall, cpu = time.perf_counter(), time.process_time()
-    done = advance(wall + seconds)
-    wait()
-    return Time(
-        1000 * (time.perf_counter() - wall) / done, 1000 * (time.process_time() - cpu) / done
-    )
+def window(advance: Callable[[float], float], seconds: float, device: torch.device = CPU) -> float:
+    """Call ``advance`` for some seconds; return the milliseconds that each run and step took.
+
+    They are CPU time of this process, or on a GPU those of the clock.
+    """
+    on_gpu = device.type == "cuda"
+    clock = time.perf_counter if on_gpu else time.process_time
+    if on_gpu:
+        torch.cuda.synchronize()
+    began = clock()
+    done = advance(time.perf_counter() + seconds)
+    if on_gpu:
+        torch.cuda.synchronize()
+    return 1000 * (clock() - began) / done
 
 
 def repeated(act: Callable[[], float]) -> Callable[[float], float]:
@@ -113,11 +107,9 @@ def pytorch(system: str, runs: int, device: torch.device, logs: bool = True) -> 
                 return size * done
         raise AssertionError(f"{system}: is too long for a benchmark")
 
-    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
-
-    def way(seconds: float) -> Time:
+    def way(seconds: float) -> float:
         with torch.no_grad():
-            return window(advance, seconds, wait)
+            return window(advance, seconds, device)
 
     return way
 
@@ -139,11 +131,11 @@ def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[str
     return by_name
 
 
-def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str, list[Time]]:
+def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str, list[float]]:
     """Measure all ways in turn, repeatedly, after one warm-up each."""
     for way in ways.values():
         way(seconds)  # warm-up; the first steps are also logged more often
-    windows: dict[str, list[Time]] = {name: [] for name in ways}
+    windows: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(repeats):
         for name, way in ways.items():
             windows[name].append(way(seconds))
@@ -153,9 +145,8 @@ def alternating(ways: dict[str, Way], repeats: int, seconds: float) -> dict[str,
 def measure(device: torch.device, repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
     """Yield a row per system; the ways alternate, in this process.
 
-    ``ms`` and ``cpu_ms`` are the wall-clock and the CPU time of this process, per run and step, by
-    way (see ``ways``; on a GPU ``core`` is PyTorch on one core). ``circlet`` names the way that a
-    job takes.
+    ``ms`` is the time per run and step (see ``window``) by way (see ``ways``; on a GPU ``core`` is
+    PyTorch on one core). ``circlet`` names the way that a job takes.
     """
     runs = RUNS[device.type]
     for system in systems():
@@ -169,8 +160,7 @@ def measure(device: torch.device, repeats: int, seconds: float) -> Iterator[dict
             "system": system,
             "runs": runs,
             "together": group_size(block(system, runs).point, runs, device),
-            "ms": {name: spread([t.wall for t in times]) for name, times in windows.items()},
-            "cpu_ms": {name: spread([t.cpu for t in times]) for name, times in windows.items()},
+            "ms": {name: spread(times) for name, times in windows.items()},
             "circlet": taken,
         }
         if device.type == "cuda":
