@@ -149,12 +149,14 @@ def run_group(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     saved: dict[str, Any] | None = None,
+    plain: Any = None,
 ) -> Iterator["RunGroup"]:
     """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
-    Yields the group when it is ready, and whenever a step is done and recorded.
+    Yields the group when it is ready, and whenever a step is done and recorded. Functions of
+    ``plain`` replace those of the system, for a single run, and are called at every step.
     """
-    parameters, equations = point.parameters, autograd.equations(point.system)
+    parameters, equations = point.parameters, plain or autograd.equations(point.system)
     dtype = getattr(torch, point.settings.dtype)
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
@@ -191,7 +193,8 @@ def run_group(
             gradients(weights, batch, gradient.arrays)
             optimiser.step(gradient.tensors)
 
-    advance = cuda_graphs.graphed(step, data, device)
+    launched = cuda_graphs.graphed if plain is None else lambda step, *_: step
+    advance = launched(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
     group = RunGroup(point, seeds, device, stack, optimiser, equations, data)
     if saved:
@@ -207,7 +210,7 @@ def run_group(
         if (changed := group.changes.settings(group.done)) != settings:
             settings = changed
             vars(optimiser).update(settings)
-            advance = cuda_graphs.graphed(step, data, device)  # a graph holds its settings
+            advance = launched(step, data, device)  # a graph holds its settings
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
         group.constrain()
