@@ -21,8 +21,9 @@ from circlet.analysis.make import computed
 from circlet.errors import ConfigError
 from circlet.storage import parquet
 from circlet.study import declared_systems, planning, registry, targets
-from circlet.training import job
-from circlet.training.run import settle_torch
+from circlet.training import job, native_run
+from circlet.training.group import tables
+from circlet.training.run import group_size, run_group, settle_torch
 
 # Seconds after which a test gives up waiting, even on a slow and busy machine.
 PATIENCE = 400
@@ -149,6 +150,18 @@ def config_of(*folders, results="results"):
     collections = {"collections": [str(folder) for folder in folders]}
     named = {"experiments": {"e": swept}, "reproduce": {"mine.rates": "e"}}
     return {"results": str(results)} | collections | named
+
+
+def trained_logs(point, seeds, device=CPU, **others):
+    """Train some runs of a point in PyTorch, in groups as a job does; return their logs by kind."""
+    size = group_size(point, len(seeds), device)
+    parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
+    return tables(point, [[*run_group(point, part, device, **others)][-1] for part in parts])
+
+
+def kernel_logs(point, seeds):
+    """Return the same logs of runs that a kernel trains."""
+    return tables(point, [[*native_run.run_alone(point, [seed])][-1] for seed in seeds])
 
 
 def run_blocks(study):

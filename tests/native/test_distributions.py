@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import CPU, built, point_of
+from conftest import built, kernel_logs, point_of, trained_logs
 from scipy.stats import ks_2samp
-
-from circlet.training import native_run, run
 
 pytestmark = [pytest.mark.slow, built]
 
@@ -22,7 +20,7 @@ def test_ends_have_the_same_distribution(system):
     log = {"curves": {"at": [steps]}, "parameters": {"at": [steps]}}
     point = point_of(system=system, steps=steps, parameters=parameters, log=log)
     seeds = list(range(runs))
-    ways = (native_run.run(point, seeds, {}), run.run(point, seeds, CPU))
+    ways = (kernel_logs(point, seeds), trained_logs(point, seeds))
     by_native, by_torch = (tables["runs"].to_pandas() for tables in ways)
     assert (by_native["status"] == by_torch["status"]).all()
     for name in ("train_loss", "test_loss", "test_accuracy"):

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import CPU, SYSTEMS, built, config
+from conftest import CPU, SYSTEMS, built, config, kernel_logs, trained_logs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from circlet import native
 from circlet.study import planning
 from circlet.study.seeds import Seeds
-from circlet.training import autograd, native_run, run
+from circlet.training import autograd, native_run
 from circlet.training.optimizers import optimizer
 from circlet.training.stack import Stack
 
@@ -241,8 +241,8 @@ def test_logs_are_those_of_pytorch(system, dtype, tolerance):
     by_kernel, by_torch = (
         {kind: table.to_pandas().sort_values("seed", kind="stable", ignore_index=True)
          for kind, table in tables.items()}
-        for tables in (native_run.run(study.points[0], [0, 1], {}),
-                       run.run(study.points[0], [0, 1], CPU))
+        for tables in (kernel_logs(study.points[0], [0, 1]),
+                       trained_logs(study.points[0], [0, 1]))
     )  # fmt: skip
     assert by_kernel.keys() == by_torch.keys() == set(SYSTEMS[system].kinds)
     for frame in (by_kernel, by_torch):

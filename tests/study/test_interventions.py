@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import CPU, NETWORKS, config, experiment, planned, refused, run_blocks
+from conftest import NETWORKS, config, experiment, planned, refused, run_blocks, trained_logs
 from projects import edit
 
 from circlet.errors import CircletError
@@ -97,7 +97,7 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
     log = {"parameters": {}}
     point = planned(tmp_path, e=small(interventions=[{"freeze": {}}], steps=20, log=log)).points[0]
-    logs = {k: t.to_pandas() for k, t in run.run(point, [0, 1], CPU).items()}
+    logs = {k: t.to_pandas() for k, t in trained_logs(point, [0, 1]).items()}
     vectors = logs["embeddings"].sort_values(["seed", "token", "step"])["vector"]
     vectors = np.stack(vectors).reshape(-1, 2, 6)
     np.testing.assert_array_equal(vectors[:, 0], vectors[:, 1])
@@ -129,8 +129,8 @@ def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
 def test_a_run_whose_base_diverged_says_so(tmp_path):
     whole = planned(tmp_path, base=small(), starts=small(interventions=strongest("base")))
     point = whole.experiment("starts")[0]
-    ends = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
-    runs = run.run(point, [0, 1], CPU, ends)["runs"].to_pandas()
+    of_parent = {0: {"signals": np.full(5, np.nan)}, 1: {"signals": np.arange(5.0)}}
+    runs = trained_logs(point, [0, 1], parents=of_parent)["runs"].to_pandas()
     assert list(runs["status"]) == ["no_parent", "finished"]
 
 

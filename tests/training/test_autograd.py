@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, NETWORKS, experiment, planned
+from conftest import CPU, NETWORKS, experiment, planned, trained_logs
 from projects import edit
 
 from circlet.errors import CircletError
@@ -103,11 +103,11 @@ def test_metrics_are_those_that_it_declares(tmp_path):
 def test_gradients_of_the_embedding_are_logged():
     log = {"gradients": {"every": 10}, "gradient_norms": {"every": 10}}
     own = point("quadratic", steps=20, log=log)
-    tables = {kind: t.to_pandas() for kind, t in run.run(own, [0, 1], CPU).items()}
+    tables = {kind: t.to_pandas() for kind, t in trained_logs(own, [0, 1]).items()}
     norms = tables["gradient_norms"]
     assert set(norms["name"]) == {"embedding", "output.weight"}
     assert tables["gradients"]["frequency"].max() == 3
-    alone = run.run(own, [1], CPU)["gradient_norms"].to_pandas()
+    alone = trained_logs(own, [1])["gradient_norms"].to_pandas()
     np.testing.assert_allclose(norms[norms["seed"] == 1]["norm"], alone["norm"], rtol=1e-6)
 
 
@@ -183,10 +183,10 @@ def test_what_cannot_be_is_one_line(network, name, runs):
     own = point("quadratic", network, runs=runs, steps=3)
     only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
     if only_stacked and runs == 1:
-        run.run(own, [0], CPU)  # without vmap, all of that is possible
+        trained_logs(own, [0])  # without vmap, all of that is possible
         return
     with pytest.raises(CircletError, match=said) as caught:
-        run.run(own, range(runs), CPU)
+        trained_logs(own, range(runs))
     assert "\n" not in str(caught.value)
 
 
@@ -195,9 +195,9 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(network
     edit(network / "systems/quadratic.py", "metrics=", "batched=False,\n    metrics=")
     own = point("quadratic", network, steps=5)
     assert run.group_size(own, 4, CPU) == 1
-    ends = run.run(own, range(4), CPU)["parameters"].to_pandas()
+    ends = trained_logs(own, range(4))["parameters"].to_pandas()
     assert len(set(ends["seed"])) == 4
-    whole = run.run(point("quadratic", steps=5), range(4), CPU)["parameters"].to_pandas()
+    whole = trained_logs(point("quadratic", steps=5), range(4))["parameters"].to_pandas()
     both = (frame.sort_values(["seed", "step"]).itertuples() for frame in (ends, whole))
     for row, other in zip(*both, strict=True):
         np.testing.assert_allclose(row.values, other.values, atol=1e-6)
@@ -209,7 +209,7 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(network
 def test_metrics_of_a_lone_run_may_not_draw(network):
     edit(network / "equations/quadratic.py", "found = {}", "found = {}\n    torch.rand(1)")
     with pytest.raises(CircletError, match=r"metrics\(\) draws random numbers"):
-        run.run(point("quadratic", network, steps=3), [0], CPU)
+        trained_logs(point("quadratic", network, steps=3), [0])
 
 
 def test_metrics_may_use_the_evaluation_mode(network):

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import plain
@@ -14,22 +15,26 @@ from test_verify import of
 from circlet import native
 from circlet.study import planning, swept
 from circlet.training import autograd, native_run, run
+from circlet.training.group import tables
 from circlet.training.verify import verify
 
 STEPS, BEGINS = 40, 15
 LATER = {"weight_decay": 3.0, "learning_rate": 0.002}
-TRAINERS = {
-    "native": lambda point, **how: native_run.run(point, [0, 1], {}, **how),
-    "pytorch": lambda point, **how: run.run(point, [0, 1], CPU, **how),
-}
+TRAINERS = {"native": native_run.run_alone, "pytorch": partial(run.run_group, device=CPU)}
 
 
 @pytest.fixture(params=TRAINERS)
-def train(request):
-    """Trains the two runs of a point and returns their logs."""
+def steps_of(request):
+    """Trains a group of runs, and yields it after every step or some steps."""
     if request.param == "native" and native.missing():
         pytest.skip(native.missing())
     return TRAINERS[request.param]
+
+
+@pytest.fixture
+def train(steps_of):
+    """Trains two runs of a point and returns their logs."""
+    return lambda point: tables(point, [[*steps_of(point, [seed])][-1] for seed in (0, 1)])
 
 
 def point(*interventions, **changes):
@@ -100,21 +105,19 @@ def test_a_clamped_norm_stays(train):
 
 
 @pytest.mark.parametrize("stop", [BEGINS - 3, BEGINS, BEGINS + 3])
-def test_an_interruption_changes_nothing(train, stop):
+def test_an_interruption_changes_nothing(steps_of, stop):
     settings = {"change": {"step": BEGINS, "over": 9, **LATER}}
     constraint = {"clamp": {"step": BEGINS, "factor": 0.9}}
     of = point({"warm_up": {"steps": BEGINS}}, settings, constraint, dtype="float32")
-    states = []
-
-    def after(done, steps, groups):
-        if groups[-1].done >= stop and len(states) < len(groups):
-            states.append(copy.deepcopy(groups[-1].state()))
-
-    whole = train(of, after=after)
-    assert states[0]["done"] < STEPS
-    resumed = train(of, saved=states)
-    for kind in ("curves", "parameters"):
-        assert resumed[kind].equals(whole[kind])
+    for seed in (0, 1):
+        state = None
+        for whole in steps_of(of, [seed]):
+            if whole.done >= stop and state is None:
+                state = copy.deepcopy(whole.state())
+        assert state["done"] < STEPS
+        *_, resumed = steps_of(of, [seed], saved=state)
+        for kind in ("curves", "parameters"):
+            assert resumed.tables()[kind].equals(whole.tables()[kind])
 
 
 def test_users_networks_change_as_in_a_plain_loop(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import point_of
+from conftest import point_of, trained_logs
 
 from circlet.training import cuda_graphs, run
 
@@ -22,7 +22,7 @@ every_system = pytest.mark.parametrize("system", LAST)
 
 def outcome(one, device="cuda"):
     kind, column = LAST[one.system.name]
-    tables = run.run(one, [0, 1], torch.device(device))
+    tables = trained_logs(one, [0, 1], torch.device(device))
     return np.concatenate(tables[kind].to_pandas()[column])
 
 

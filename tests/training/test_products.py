@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, SYSTEMS, point_of
+from conftest import CPU, SYSTEMS, point_of, trained_logs
 from torch.nn.functional import conv1d, linear, scaled_dot_product_attention
 
 from circlet.errors import CircletError
@@ -142,7 +142,7 @@ def test_a_layer_that_hides_its_products_is_refused():
 def test_runs_of_bfloat16_products_are_others_and_train(system):
     final = {}
     for kind in ("float32", "bfloat16"):
-        logs = run.run(point_of(system=system, products=kind, steps=300), range(2), CPU)
+        logs = trained_logs(point_of(system=system, products=kind, steps=300), range(2))
         curves = logs["curves"].to_pandas().groupby("seed")["train_loss"]
         assert (curves.last() < 0.7 * curves.first()).all()
         assert logs["runs"]["products"].to_pylist() == [kind] * 2

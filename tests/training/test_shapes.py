@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, point_of
+from conftest import point_of, trained_logs
 
 from circlet.collections.musat.equations import constant_attention
 from circlet.errors import CircletError
-from circlet.training import run
 
 
 def refused(monkeypatch, name, change, said):
@@ -15,7 +14,7 @@ def refused(monkeypatch, name, change, said):
     function = getattr(constant_attention, name)
     monkeypatch.setattr(constant_attention, name, lambda *given: change(function, *given))
     with pytest.raises(CircletError, match=f"^constant_attention: {said}$"):
-        run.run(point_of(), [0, 1, 2], CPU)
+        trained_logs(point_of(), [0, 1, 2])
 
 
 @pytest.mark.parametrize(

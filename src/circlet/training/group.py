@@ -1,6 +1,6 @@
 """Runs that are trained together, whatever trains them: their logs, and their state."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,6 @@ from circlet.training.changes import Changes
 from circlet.training.recorder import Recorder
 
 Arrays = dict[str, np.ndarray]
-
-After = Callable[[int, int, list["Group"]], None]
-"""Called when a step is done and recorded: steps done, steps in all, and the groups so far."""
 
 
 class Group:

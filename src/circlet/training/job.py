@@ -7,10 +7,8 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-
-import pyarrow as pa
 
 from circlet import native
 from circlet.errors import CircletError, LogError, lacks_memory
@@ -21,7 +19,7 @@ from circlet.study.blocks import Block
 from circlet.study.points import Point
 from circlet.training import native_run
 from circlet.training.checkpoint import Checkpoint
-from circlet.training.group import Arrays, Group
+from circlet.training.group import Arrays, Group, tables
 from circlet.training.recorder import as_logged
 
 log = logging.getLogger("circlet")
@@ -105,20 +103,21 @@ def _run_block(
     end = Checkpoint(block.state, end_made_by, (), folder)
     keeps = point.settings.keep_state
 
-    def after(done: int, steps: int, groups: list[Group]) -> None:
-        if progress:
-            progress(done, steps)
-        if checkpoint.due():
-            checkpoint.save([*(group.state() for group in groups), *began[len(groups) :]])
-
-    def ended(groups: list[Group]) -> None:
+    groups: list[Group] = []
+    try:
+        parts, train = _trainer(block, device, parents)
+        began = _saved([checkpoint, *([end] if keeps else [])], point)
+        for number, seeds in enumerate(parts):
+            steps = train(seeds, saved=began[number] if number < len(began) else None)
+            groups.append(next(steps))
+            for group in steps:
+                if progress:
+                    progress(number * point.steps + group.done, len(parts) * point.steps)
+                if checkpoint.due():
+                    checkpoint.save([*(group.state() for group in groups), *began[len(groups) :]])
         if keeps:
             end.save([group.state() for group in groups])
-
-    try:
-        train = _trainer(block, device, parents)
-        began = _saved([checkpoint, *([end] if keeps else [])], point)
-        tables = train(after, ended, saved=began)
+        logs = tables(point, groups)
     except (MemoryError, RuntimeError) as error:
         if lacks_memory(error):
             raise CircletError(
@@ -126,7 +125,7 @@ def _run_block(
                 "set a smaller `block`"
             ) from error
         raise
-    unfinished = [status for status in tables["runs"]["status"].to_pylist() if status != "finished"]
+    unfinished = [status for status in logs["runs"]["status"].to_pylist() if status != "finished"]
     if unfinished:
         where, message = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
         log.info("%s: %s, or those that they start from did", where, message)
@@ -137,27 +136,35 @@ def _run_block(
         "keys": point.labels,
     }
     for kind in reversed(point.logs):
-        parquet.write(tables[kind], block.log(kind), footer | {"kind": kind})
+        parquet.write(logs[kind], block.log(kind), footer | {"kind": kind})
     checkpoint.remove()
 
 
-Train = Callable[..., dict[str, pa.Table]]
-"""Trains the runs of a block, given ``after``, ``ended`` and ``saved`` of `training.run.run`."""
+Train = Callable[..., Iterator[Group]]
+"""Trains a group of runs, given their seeds and perhaps the state that was ``saved``."""
 
 
-def _trainer(block: Block, device: str, parents: dict[int, Arrays]) -> Train:
-    """Return the function that trains a block: by a native kernel if possible, or by PyTorch."""
+def _trainer(
+    block: Block, device: str, parents: dict[int, Arrays]
+) -> tuple[list[list[int]], Train]:
+    """Return the seeds of each group of a block, and what trains a group.
+
+    This is a native kernel if possible, or else PyTorch.
+    """
     point, seeds = block.point, list(block.seeds)
     why = native.uncovered(point.system.equations, point.settings.products, device)
     if not why:
-        return functools.partial(native_run.run, point, seeds, parents)
+        train = functools.partial(native_run.run_alone, point, parents=parents)
+        return [[seed] for seed in seeds], train
     if why == native.missing():
         log.info("%s; PyTorch trains instead, several times slower", why)
     torch, run, verify = map(load, ("torch", "circlet.training.run", "circlet.training.verify"))
     run.settle_torch()
     where = torch.device(device)
     verify.verify(point, seeds, where, parents)
-    return functools.partial(run.run, point, seeds, where, parents)
+    size = run.group_size(point, len(seeds), where)
+    parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
+    return parts, functools.partial(run.run_group, point, device=where, parents=parents)
 
 
 def _saved(checkpoints: Sequence[Checkpoint], point: Point) -> list[dict[str, Any]]:

@@ -2,24 +2,16 @@
 
 import bisect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from circlet import native
 from circlet.study.points import Point
 from circlet.study.seeds import Seeds
-from circlet.training.group import (
-    After,
-    Arrays,
-    Group,
-    initial,
-    multipliers,
-    tables,
-)
+from circlet.training.group import Arrays, Group, initial, multipliers
 
 # Steps of the first call of a kernel, and seconds that later calls aim at: between calls signals
 # are handled and progress is shown.
@@ -27,32 +19,25 @@ FIRST, LONGEST = 64, 0.2
 TIMED = 0.005  # least seconds of steps that are timed
 
 
-def run(
+def run_alone(
     point: Point,
     seeds: Sequence[int],
-    parents: dict[int, Arrays],
-    after: After | None = None,
-    ended: Callable[[list[Group]], None] | None = None,
-    saved: Sequence[dict[str, Any]] = (),
-) -> dict[str, pa.Table]:
-    """Run some seeds of a point to the end, one by one, and return their logs by kind.
+    parents: dict[int, Arrays] | None = None,
+    saved: dict[str, Any] | None = None,
+) -> Iterator["NativeRun"]:
+    """Run one seed of a point, from its initial arrays or a saved state to the end.
 
-    Arguments are those of `circlet.training.run.run`.
+    As `circlet.training.run.run_group`, but it yields after some steps, not after each.
     """
-    groups: list[Group] = []
-    for number, seed in enumerate(seeds):
-        group = NativeRun(point, seed, parents.get(seed, {}))
-        groups.append(group)
-        if number < len(saved):
-            group.restore(saved[number])
-        while group.done < point.steps:
-            group.advance()
-            if after:
-                after(number * point.steps + group.done, len(seeds) * point.steps, groups)
-        group.close()
-    if ended:
-        ended(groups)
-    return tables(point, groups)
+    (seed,) = seeds
+    group = NativeRun(point, seed, (parents or {}).get(seed, {}))
+    if saved:
+        group.restore(saved)
+    yield group
+    while group.done < point.steps:
+        group.advance()
+        yield group
+    group.close()
 
 
 def timed(point: Point) -> tuple[float, dict[str, float]]:

@@ -1,15 +1,14 @@
-"""Train runs: from a point and its seeds to their logs.
+"""Train runs in PyTorch.
 
 The runs of a group advance together, in one tensor program: every array has the runs as its first
 axis. Files, locks and checkpoints are around it, in `circlet.training.job`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -19,14 +18,7 @@ from circlet.study.blocks import balanced_group_size
 from circlet.study.points import Point
 from circlet.systems import trees
 from circlet.training import autograd, cuda_graphs, products, shapes
-from circlet.training.group import (
-    After,
-    Arrays,
-    Group,
-    initial,
-    multipliers,
-    tables,
-)
+from circlet.training.group import Arrays, Group, initial, multipliers
 from circlet.training.optimizers import SGD, Adam, optimizer
 from circlet.training.shapes import check
 from circlet.training.stack import Stack, copy_exactly, on_cpu
@@ -43,37 +35,6 @@ def settle_torch() -> None:
     """
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
-
-
-@torch.no_grad()
-def run(
-    point: Point,
-    seeds: Sequence[int],
-    device: torch.device,
-    parents: dict[int, Arrays] | None = None,
-    after: After | None = None,
-    ended: Callable[[list[Group]], None] | None = None,
-    saved: Sequence[dict[str, Any]] = (),
-) -> dict[str, pa.Table]:
-    """Run some seeds of a point to the end, group by group, and return their logs by kind.
-
-    ``parents`` has, by seed, what interventions read from the end of another run: arrays by name.
-    ``after`` is called after every step, ``ended`` with all groups when they have finished.
-    ``saved`` has the states from which groups resume, if there are any.
-    """
-    size = group_size(point, len(seeds), device)
-    parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
-    groups: list[Group] = []
-    for number, group_seeds in enumerate(parts):
-        state = saved[number] if number < len(saved) else None
-        events = run_group(point, group_seeds, device, parents, state)
-        groups.append(next(events))
-        for group in events:
-            if after:
-                after(number * point.steps + group.done, len(parts) * point.steps, groups)
-    if ended:
-        ended(groups)
-    return tables(point, groups)
 
 
 def group_size(point: Point, count: int, device: torch.device) -> int:
@@ -143,6 +104,7 @@ class _Counting(TorchDispatchMode):
         return result
 
 
+@torch.no_grad()
 def run_group(
     point: Point,
     seeds: Sequence[int],
@@ -153,7 +115,8 @@ def run_group(
 ) -> Iterator["RunGroup"]:
     """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
-    Yields the group when it is ready, and whenever a step is done and recorded. Functions of
+    Yields the group when it is ready, and whenever a step is done and recorded. ``parents`` has, by
+    seed, what interventions read from the end of another run: arrays by name. Functions of
     ``plain`` replace those of the system, for a single run, and are called at every step.
     """
     parameters, equations = point.parameters, plain or autograd.equations(point.system)

@@ -4,14 +4,14 @@ import math
 
 import pytest
 import torch
-from conftest import CPU, point_of
+from conftest import point_of, trained_logs
 from torch.nn import functional
 
 from circlet.collections.delays import equations as sums
 from circlet.collections.delays.equations import temperature_mlp
 from circlet.collections.delays.systems.temperature_mlp import SYSTEM
 from circlet.study.seeds import Seeds
-from circlet.training import autograd, run
+from circlet.training import autograd
 
 SEEDS = Seeds(1, 2, 3, 4)
 SMALL = {"p": 7, "d": 6, "hidden": 9}
@@ -91,7 +91,7 @@ def golden_of(system, parameters):
     one = {"system": system, "parameters": parameters, "steps": 30, "dtype": "float64"}
     point = point_of(**one)
     start = autograd.equations(point.system).initial(point.parameters, SEEDS)
-    last = run.run(point, [4], CPU)["runs"].to_pandas()
+    last = trained_logs(point, [4])["runs"].to_pandas()
     return {
         "version": point.system.version,
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],

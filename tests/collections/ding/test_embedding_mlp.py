@@ -1,11 +1,10 @@
 import numpy as np
 import torch
-from conftest import CPU, point_of
+from conftest import CPU, point_of, trained_logs
 
 from circlet.collections.ding.equations import embedding_mlp as system
 from circlet.collections.ding.systems.embedding_mlp import SYSTEM
 from circlet.study.seeds import Seeds
-from circlet.training import run
 
 
 def test_split_is_of_ordered_pairs():
@@ -38,7 +37,7 @@ def golden_values():
     settings = {"steps": 20, "dtype": "float64", "log": {"gradients": {"every": 10}}}
     small = {"p": 13, "d": 8, "hidden": 10}
     p = point_of(system="embedding_mlp", parameters=small, **settings)
-    tables = {k: t.to_pandas() for k, t in run.run(p, [4], CPU).items()}
+    tables = {k: t.to_pandas() for k, t in trained_logs(p, [4]).items()}
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")
     return {

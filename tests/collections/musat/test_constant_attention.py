@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, point_of
+from conftest import CPU, point_of, trained_logs
 
 from circlet.collections.musat.equations import constant_attention as system
 from circlet.collections.musat.starts import constant_attention
 from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study.seeds import Seeds
-from circlet.training import run
 
 
 def test_residual_does_not_cancel():
@@ -60,7 +59,7 @@ def golden_values():
     """Return values that only a new VERSION may change: initial arrays, and logs of two runs."""
     log = {"curves": {"every": 10}, "embeddings": {"every": 10}}
     p = point_of(parameters={"weight_decay": 0.3}, steps=50, log=log)
-    tables = {kind: table.to_pandas() for kind, table in run.run(p, [0, 41], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in trained_logs(p, [0, 41]).items()}
     curves, embeddings = (tables[kind].query("step == 50") for kind in log)
     kinds = SYSTEM.parameters["initialisation"].limits["enum"]
     arrays = {

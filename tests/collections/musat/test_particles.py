@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, point_of
+from conftest import CPU, point_of, trained_logs
 
 from circlet.collections.musat.equations import particles as system
 from circlet.collections.musat.systems.particles import SYSTEM
 from circlet.study.seeds import Seeds
-from circlet.training import run
 
 
 def test_coinciding_sums_exert_no_infinite_force():
@@ -29,7 +28,7 @@ def golden_values():
     final = {}
     for scaling in ("per_coordinate", "global"):
         settings = {"steps": 40, "dtype": "float64", "parameters": {"scaling": scaling}}
-        tables = run.run(point_of(system="particles", **settings), [0, 41], CPU)
+        tables = trained_logs(point_of(system="particles", **settings), [0, 41])
         frame = tables["embeddings"].to_pandas()
         final[scaling] = np.stack(frame[frame["step"] == 40]["vector"]).astype(float).tolist()
     return {"version": SYSTEM.version, **final}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, config, point_of
+from conftest import config, point_of, trained_logs
 from plain.sparse_transformer import SparseTransformer
 from torch import nn
 
@@ -9,7 +9,6 @@ from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.collections.odonnat.systems.sparse_transformer import SYSTEM
 from circlet.study import cost, planning
 from circlet.study.seeds import Seeds
-from circlet.training import run
 
 SMALL = {"n_train": 64, "n_test": 48, "batch_size": 16}
 
@@ -64,7 +63,7 @@ def test_networks_of_all_widths_share_the_rest_and_their_first_neurons():
 
 def test_gradient_norms_are_of_the_whole_train_set():
     p = point(steps=8, log={"gradient_norms": {"at": [4]}, "parameters": {"at": [4]}})
-    tables = {kind: table.to_pandas() for kind, table in run.run(p, [5], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in trained_logs(p, [5]).items()}
     norms = tables["gradient_norms"].query("step == 4").set_index("name")["norm"]
     rows = tables["parameters"].query("step == 4").set_index("name")
     arrays = {n: np.reshape(r["values"], r["shape"]).copy() for n, r in rows.iterrows()}
@@ -93,7 +92,7 @@ def test_epochs_and_steps_are_the_same_study():
 def golden_values():
     """Return values that only a new VERSION may change: initial arrays, data, order, and end."""
     p = point(steps=20, dtype="float64", p=3, dropout=0.2)
-    tables = {kind: table.to_pandas() for kind, table in run.run(p, [4], CPU).items()}
+    tables = {kind: table.to_pandas() for kind, table in trained_logs(p, [4]).items()}
     seeds = Seeds(1, 2, 3, 4)
     start = system.initial(p.parameters, seeds)
     train, test = system.sequences(p.parameters, seeds)
