@@ -3,7 +3,6 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
-from matplotlib.figure import Figure
 
 from circlet.plotting import panels, style
 from circlet.storage import parquet
@@ -38,45 +37,24 @@ def label(row: pd.Series) -> str:
     return text
 
 
-def embeddings(study: Study, role: str, structures: tuple[str, ...]) -> Figure:
-    """The exemplars of some structures side by side."""
-    figure, grid = panels.row(len(structures), 3.1 * len(structures), 3.5)
-    for axes, structure in zip(grid, structures, strict=True):
-        _embedding(axes, study, role, structure)
-    return figure
-
-
-def with_classifier(study: Study, structure: str) -> Figure:
-    """An exemplar's embedding (left) and its classifier with the train pair sums (right)."""
-    figure, (left, right) = panels.row(2, 7.2, 3.9)
-    run_id = _embedding(left, study, "table1", structure)
-    if run_id is None:
-        right.axis("off")
-        return figure
-    tables = (parquet.read_table(study, name) for name in ("classifier_maps", "pair_sums"))
-    maps, sums = (table[table["run_id"] == run_id] for table in tables)
-    classifier(right, maps, sums, 16)
-    right.set_title("predicted class and train pair sums")
-    return figure
-
-
-def _embedding(axes: Axes, study: Study, role: str, structure: str) -> str | None:
-    """Draw an exemplar; returns its run_id. If the structure never formed, the panel says so."""
-    exemplars = parquet.read_table(study, "exemplars")
-    matching = exemplars[(exemplars["role"] == role) & (exemplars["structure"] == structure)]
-    if matching.empty:
-        panels.missing(axes, f"no {structure.replace('_', ' ')} among these runs")
-        return None
-    row = matching.iloc[0]
-    vectors = panels.vectors(parquet.read_table(study, "embeddings"), row["run_id"])
-    panels.embedding(axes, vectors, fontsize=9)
-    axes.set_title(_title(row))
-    panels.plays(axes, row["run_id"])
-    return row["run_id"]
+def exemplars(study: Study, role: str, panel_by_structure: dict[str, Axes]) -> dict[str, str]:
+    """Draw the exemplar of each structure in its panel; return the run_ids of those that exist."""
+    table = parquet.read_table(study, "exemplars")
+    of_role = table[table["role"] == role].set_index("structure")
+    embeddings = parquet.read_table(study, "embeddings")
+    for structure, axes in panel_by_structure.items():
+        if structure not in of_role.index:
+            panels.missing(axes, f"no {structure.replace('_', ' ')} among these runs")
+            continue
+        row = of_role.loc[structure]
+        panels.embedding(axes, panels.vectors(embeddings, row["run_id"]), fontsize=9)
+        axes.set_title(_title(row))
+        panels.plays(axes, row["run_id"])
+    return of_role["run_id"].to_dict()
 
 
 def _title(row: pd.Series) -> str:
-    text = row["structure"].replace("_", " ")
+    text = str(row.name).replace("_", " ")
     if text == "circle":
         text += f", norm ratio {row['norm_ratio']:.2f}"
     else:
