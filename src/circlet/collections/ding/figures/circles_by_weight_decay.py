@@ -13,34 +13,23 @@ from circlet.study.plan import Study
 ROLES = ("decay_circles",)
 TABLES = ("outcome_summary",)
 
-_SMALL = 0.01
-
 
 def draw(study: Study) -> Figure:
-    """Three panels: all weight decays, those below 0.01 and those from 0.01 on."""
+    """Draw both counts; the axis of weight decay is logarithmic from 0.001 on."""
     summary = parquet.read_table(study, "outcome_summary", "decay_circles")
-    n_frequencies = (study.experiment(study.reproduce["decay_circles"])[0].parameters["p"] - 1) // 2
-    parts = {
-        "all": summary,
-        f"below {_SMALL}": summary[summary["weight_decay"] < _SMALL],
-        f"from {_SMALL} on": summary[summary["weight_decay"] >= _SMALL],
-    }
-    figure, grid = panels.row(3, 9.2, 3.1)
-    for axes, (name, part) in zip(grid, parts.items(), strict=True):
-        if part.empty:
-            panels.missing(axes, f"no weight decay {name}")
-            continue
-        for outcome, colour, label in (
-            ("n_circles_absolute", style.GREY, "above 10"),
-            ("n_circles", style.BLUE, "above twice the mean"),
-        ):
-            clipped = part.assign(high=part["high"].clip(upper=n_frequencies))  # there are no more
-            panels.outcome(axes, clipped, "weight_decay", outcome, colour, label)
-        axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
-        axes.locator_params(axis="x", nbins=5)
-        axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
-        n_runs = part.loc[part["outcome"] == "n_circles", "n_runs"]
-        ends = " to ".join(map(str, sorted({n_runs.min(), n_runs.max()})))
-        axes.set_title(f"{name}, {ends} runs per value")
-    grid[0].legend(title="counted if its signal is")
+    n_frequencies = (study.points[0].parameters["p"] - 1) // 2
+    possible = summary.assign(high=summary["high"].clip(upper=n_frequencies))
+    figure, (axes,) = panels.row(1, 5.2, 3.3)
+    for outcome, colour, label in (
+        ("n_circles_absolute", style.GREY, "above 10"),
+        ("n_circles", style.BLUE, "above twice the mean"),
+    ):
+        panels.outcome(axes, possible, "weight_decay", outcome, colour, label)
+    axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
+    axes.set_xscale("symlog", linthresh=0.001)
+    axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
+    n_runs = summary.loc[summary["outcome"] == "n_circles", "n_runs"]
+    ends = " to ".join(map(str, sorted({n_runs.min(), n_runs.max()})))
+    axes.set_title(f"{ends} runs per value")
+    axes.legend(title="counted if its signal is")
     return figure

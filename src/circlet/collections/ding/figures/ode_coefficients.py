@@ -1,5 +1,5 @@
-"""Ding et al., figure 15. Coefficients of the Lasso fits of several runs: what the signal of one
-frequency does to another's: grow (blue) or shrink (orange).
+"""Ding et al., figures 9 d and 15. Coefficients of the Lasso fits of several runs: what the signal
+of one frequency does to another's: grow (blue) or shrink (orange).
 """
 
 from matplotlib.figure import Figure
