@@ -2,7 +2,7 @@
 figures 1 and 2. Lines join numbers in the arithmetic progression with the shortest steps. Below,
 the classifiers; figures 3 and 4. The background is the class that the trained network gives to each
 point of the plane of pair sums; the dots are the sums of the train pairs, coloured by their class.
-Of a grid, sums of the same class cluster; of a circle, they line up along rays from the origin. The
+Sums of the same class cluster in a grid, and line up along rays from the origin in a circle. The
 grid is the non-circle with the highest validation accuracy, the imperfect grid the one whose number
 of imperfections is nearest to the mean, the circle the run with the smallest ratio of norms, all
 among the runs at the weight decay nearest to 1.
