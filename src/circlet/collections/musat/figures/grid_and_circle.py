@@ -30,6 +30,6 @@ def draw(study: Study) -> Figure:
         if structure not in shown:
             axes.axis("off")
             continue
-        of_run = (table[table["run_id"] == shown[structure]] for table in (maps, sums))
-        structure_panels.classifier(axes, *of_run, size=16)
+        run_maps, run_sums = (table[table["run_id"] == shown[structure]] for table in (maps, sums))
+        structure_panels.classifier(axes, run_maps, run_sums, 16)
     return figure
