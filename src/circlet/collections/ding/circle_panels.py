@@ -20,9 +20,19 @@ def by_survival(axes: Axes, rows: pd.DataFrame, column: str) -> None:
         axes.legend()
 
 
-def plane(axes: Axes, points: pd.DataFrame) -> None:
-    """Draw numbers at their coordinates in a plane, rows of the table ``projections``."""
-    panels.embedding(axes, points.sort_values("token")[["x", "y"]].to_numpy(), fontsize=4)
+def plane(
+    axes: Axes, points: pd.DataFrame, step: int | None = None, reach: float | None = None
+) -> int:
+    """Draw numbers at their coordinates, joined in steps of ``step``; return that step."""
+    points = points.sort_values("token")
+    xy = points[["x", "y"]].to_numpy()
+    p = len(xy)
+    step = step or panels.best_step(xy)
+    loop = xy[(np.arange(p + 1) * step) % p]
+    axes.plot(*loop.T, color="0.8", linewidth=0.5, zorder=1)
+    axes.scatter(*xy.T, c=style.classes(p, lightness=0.42), s=9, zorder=2, linewidths=0)
+    panels.square(axes, reach or 1.15 * np.abs(xy).max())
+    return step
 
 
 def ode_lines(axes: Axes, lines: pd.DataFrame) -> None:

@@ -1,7 +1,6 @@
 """Ding et al., figure 3. The trained embedding in pairs of its first ten principal components (top)
-and in the Fourier planes of its strongest frequencies (bottom). Lines join numbers in the
-arithmetic progression with the shortest steps: neighbours on a circle of frequency k differ by 1/k
-mod p.
+and in the Fourier planes of its strongest frequencies (bottom). Lines join numbers that differ by
+Δ: on a circle of frequency k neighbours differ by 1/k mod p.
 """
 
 from matplotlib.figure import Figure
@@ -31,9 +30,12 @@ def draw(study: Study) -> Figure:
             if plane.empty:
                 axes.axis("off")
                 continue
-            circle_panels.plane(axes, plane)
+            # On a circle, numbers that differ by this step are neighbours.
+            delta = plane["delta"].iloc[0]
+            step = None if view == "pca" or delta != delta else int(delta)
+            step = circle_panels.plane(axes, plane, step=step)
             index = plane["index"].iloc[0]
-            pca = f"components {index + 1}, {index + 2}"
-            axes.set_title(pca if view == "pca" else f"k = {index}")
+            name = f"components {index + 1}, {index + 2}" if view == "pca" else f"k = {index}"
+            axes.set_title(f"{name}, $\\Delta$ = {step}")
             panels.plays(axes, plane["run_id"].iloc[0], plane["step"].iloc[0])
     return figure

@@ -43,8 +43,7 @@ def draw(study: Study) -> Figure:
                 continue
             k = chosen["index"].iloc[0]
             plane = views[(views["index"] == k) & (views["step"] == step)]
-            circle_panels.plane(axes, plane)
-            panels.square(axes, 1.1 * np.abs(views[["x", "y"]]).max().max())
+            circle_panels.plane(axes, plane, reach=1.1 * np.abs(views[["x", "y"]]).max().max())
             kind = "survives" if alive else "dies"
             axes.set_title(f"k = {k} {kind}, step {step}", fontsize=7,
                            color=style.ORANGE if alive else style.GREY)  # fmt: skip
