@@ -32,7 +32,7 @@ BEYOND = {
 }  # fmt: skip
 UNREAD = {
     "scorecard": CLAIMED | BEYOND, "report": CLAIMED | BEYOND,
-    "published_tables": CLAIMED,
+    "published_tables": CLAIMED, "survival_by_signal": {"ding_claims"},
     "spikes": {"parameters"}, "loss_spikes": {"heads", "losses"}, "sandbox": {"heads"},
 }  # fmt: skip
 

@@ -1,11 +1,11 @@
 """Survival rate of a frequency against its initial signal; Ding et al., figure 6, with the parts
-that the study has. Each dot is a frequency of an embedding. Further panels: one frequency is scaled
-at initialisation, or the embedding is constructed from two frequencies.
+that the study has. Each dot is a frequency of an embedding. The r above is that of these rates,
+each from few runs; verdicts are about rates of 50 runs. Further panels: one frequency is scaled at
+initialisation, or the embedding is constructed from two frequencies.
 """
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,21 +15,27 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("initial_signals", "perturbation", "construction")
 TABLES = ()
-OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates")
+OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "ding_claims")
 
 
-def found(axes: Axes, rates: pd.DataFrame) -> None:
-    """Draw survival rates against initial signals: a dot per embedding and frequency; line."""
-    sns.regplot(
-        rates, x="initial_signal", y="rate", ci=None, color=style.BLUE, ax=axes,
-        scatter_kws={"s": 9, "alpha": 0.5, "linewidths": 0}, line_kws={"color": style.ORANGE},
-    )  # fmt: skip
+def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
+    """Draw survival rates against initial signals: a dot per embedding and frequency; line, r."""
+    axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
     n = int(rates["n_runs"].min())
-    axes.set_title(f"{rates['embedding_seed'].nunique()} embeddings, {n} run{'s'[: n > 1]} each")
+    title = f"{rates['embedding_seed'].nunique()} embeddings, {n} run{'s'[: n > 1]} each"
+    if np.ptp(rates["initial_signal"]) and np.ptp(rates["rate"]):
+        slope, offset = np.polyfit(rates["initial_signal"], rates["rate"], 1)
+        ends = np.array([rates["initial_signal"].min(), rates["initial_signal"].max()])
+        axes.plot(ends, offset + slope * ends, color=style.ORANGE)
+        claims = parquet.read_table(study, "ding_claims").set_index("claim")
+        if "signal_correlation" in claims.index:
+            r = claims.loc["signal_correlation"]
+            title += f"\nr of the dots = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
     axes.set(xlabel="initial signal", ylabel="survival rate", ylim=(-0.04, 1.04))
+    axes.set_title(title)
 
 
-def scaled(axes: Axes, rates: pd.DataFrame) -> None:
+def scaled(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Draw survival rates of scaled frequencies against the factor: a line per embedding."""
     n, is_many = int(rates["n_runs"].min()), rates["embedding_seed"].nunique() > 4
     for seed, line in rates.groupby("embedding_seed"):
@@ -48,7 +54,7 @@ def scaled(axes: Axes, rates: pd.DataFrame) -> None:
     axes.set(xlabel="signal - mean of the others", ylabel="its survival rate", ylim=(-0.04, 1.04))
 
 
-def constructed(axes: Axes, rates: pd.DataFrame) -> None:
+def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
     """Draw survival rates of the first, the second and any other frequency against the ratio."""
     colours = {"first": style.ORANGE, "second": style.BLUE, "revived": style.GREY}
     for name, colour in colours.items():
@@ -79,5 +85,5 @@ def draw(study: Study) -> Figure:
         if rates.empty:
             panels.missing(axes, "no finished run")
         else:
-            part(axes, rates)
+            part(axes, rates, study)
     return figure

@@ -4,6 +4,7 @@ were not used to fit it. Dotted lines: 0.9, 0.95 and 0.99. Bands are 95 % interv
 over embeddings and networks.
 """
 
+import numpy as np
 import seaborn as sns
 from matplotlib.figure import Figure
 
@@ -18,7 +19,7 @@ _TITLES = {"forecast": "several runs per embedding", "decay_circles": "by weight
 
 
 def draw(study: Study) -> Figure:
-    """A panel per role; the axis of steps is logarithmic from 1 on."""
+    """A panel per role; step 0 is drawn at the left end of the logarithmic axis."""
     roles = [role for role in _TITLES if role in study.reproduce]
     curves = {role: parquet.read_table(study, "forecast", role) for role in roles}
     shown = [role for role, curve in curves.items() if len(curve)]
@@ -30,13 +31,16 @@ def draw(study: Study) -> Figure:
         colours = sns.color_palette("viridis", len(decays)) if len(decays) > 1 else [style.BLUE]
         for decay, colour in zip(decays, colours, strict=True):
             line = rows[rows["weight_decay"] == decay]
-            panels.band(axes, line, "step", "auc", colour, label=f"weight decay {decay:g}")
+            panels.band(axes, line.assign(step=line["step"].clip(lower=0.5)), "step", "auc",
+                        colour, label=f"weight decay {decay:g}")  # fmt: skip
         for threshold in (0.9, 0.95, 0.99):
             axes.axhline(threshold, color=style.GREY, lw=0.6, ls=":")
         axes.axhline(0.5, color=style.GREY, lw=0.8)
-        axes.set_xscale("symlog", linthresh=1)
-        axes.set(xlabel="step up to which signals are known", xlim=(0, None), ylim=(0.45, 1.01),
+        ticks = 10.0 ** np.arange(0, np.ceil(np.log10(rows["step"].max())) + 1)
+        axes.set(xscale="log", xlabel="step up to which signals are known", ylim=(0.45, 1.01),
                  ylabel="AUC of predicted survival, on new runs")  # fmt: skip
+        axes.set_xticks([0.5, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
+        axes.minorticks_off()
         axes.set_title(f"{_TITLES[role]}: {rows['n_runs'].min()} runs")
         axes.legend(loc="center right")
     return figure

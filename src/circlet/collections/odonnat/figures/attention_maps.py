@@ -24,7 +24,12 @@ def draw(study: Study) -> Figure:
     figure, (left, middle, right) = panels.row(3, 9.2, 3, width_ratios=[1, 1, 1.3])
     for axes, moment in ((left, "initial"), (middle, "last")):
         rows = snapshots[snapshots["moment"] == moment]
-        network_panels.attention(axes, log_frames.arrays(rows))
+        view = log_frames.arrays(rows)
+        network_panels.attention(axes, view)
+        axes.set_xticks(range(view["attention"].shape[1]), range(1, view["attention"].shape[1] + 1))
+        axes.tick_params(labelsize=6)
+        axes.set_xlabel("position", fontsize=9)
+        axes.set_ylabel("probes of class 1", fontsize=9)
         axes.set_title(f"{rows['run_id'].iloc[0]}, step {rows['step'].iloc[0]}", fontsize=7)
         panels.plays(axes, rows["run_id"].iloc[0], rows["step"].iloc[0])
     solved = heads["success"].astype(bool)

@@ -14,6 +14,17 @@ OPTIONAL_ROLES = ("heads", "full_batch")
 TABLES = ("gradient_norms", "losses", "heads")
 OPTIONAL_TABLES = ("snapshots",)
 
+_PARTS = {
+    "embedding": style.BLUE,
+    "position": "#56b4e9",
+    "query": style.GREEN,
+    "value.weight": "#e69f00",
+    "hidden.weight": style.ORANGE,
+    "hidden.bias": "#f0a58a",
+    "output.weight": "#cc79a7",
+    "output.bias": "#e5c0d6",
+}
+
 
 def draw(study: Study) -> Figure:
     """Above a run in batches, log scale; below one with full batches, linear scale."""
@@ -40,8 +51,8 @@ def draw(study: Study) -> Figure:
         panels.plays(left, run_id)
         panels.train_and_test(middle, subset, "accuracy", per_epoch[run_id])
         of_run = norms[norms["run_id"] == run_id]
-        parts = of_run.groupby("name")
-        for (name, line), colour in zip(parts, style.labels(len(parts)), strict=True):
+        for name, colour in _PARTS.items():
+            line = of_run[of_run["name"] == name]
             epoch = line["step"] / per_epoch[run_id]
             right.plot(epoch, line["norm"], color=colour, lw=0.8, label=name)
         right.set(xlabel="epoch", ylabel="gradient norm", yscale=scale)

@@ -22,6 +22,7 @@ from circlet.study.plan import Study
 ROLES = ("heads",)
 TABLES = ("snapshots", "losses", "spikes", "heads")
 
+_TICKS = (0.01, 0.03, 0.1, 0.3, 0.5, 1, 2, 3, 10, 30, 100)
 _AROUND = 20  # epochs on either side of a spike
 
 
@@ -82,13 +83,18 @@ def _gains(axes: Axes, spikes: pd.DataFrame) -> None:
     axes.axhline(1, color="0.8", lw=0.7, zorder=0)
     axes.axvline(1, color="0.8", lw=0.7, zorder=0)
     axes.set(xscale="log", yscale="log", xlabel="gain of the norm", ylabel="gain of the MLP")
+    axes.minorticks_off()
+    for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
+        inside = [tick for tick in _TICKS if ends[0] <= tick <= ends[1]]
+        set_ticks(inside, [f"{tick:g}" for tick in inside])
     axes.legend(title="cause")
     n = spikes["run_id"].nunique()
     axes.set_title(f"{len(spikes)} spikes of {n} runs (×: quiet steps), by the median sequence")
 
 
 def _causes(axes: Axes, spikes: pd.DataFrame) -> None:
-    counts = spikes["cause"].value_counts(ascending=True)
-    axes.barh(counts.index, counts, color=style.BLUE)
+    counts = spikes["cause"].value_counts()
+    names = [n for n in ("representation", "both", "joint", "mlp") if n in counts]
+    axes.barh(names[::-1], [counts[n] for n in names[::-1]], color=style.BLUE)
     axes.set_xlabel("spikes")
     axes.set_title("causes of the jumps")
