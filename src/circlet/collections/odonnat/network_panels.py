@@ -15,6 +15,7 @@ from circlet.plotting.panels import CENTRED
 
 View = dict[str, np.ndarray]
 
+MOST_LABELS = 40  # pairs of token and position that are named one by one
 SCALE = 0.2  # darkest attention, unless some is larger
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
@@ -57,11 +58,17 @@ def _prefix(view: View) -> int:
 
 
 def _pairs(axes: Axes, view: View, name: str) -> None:
-    """Token and position pairs: colour is the token; circles are the prefix, squares the rest."""
+    """Token and position pairs: colour is the token, the number the position."""
     xy, k = _plane(axes, view, name), _prefix(view)
-    for token, colour in enumerate(_colours(view)[: len(xy)]):
-        for part, marker in ((slice(0, k), "o"), (slice(k, None), "s")):
-            axes.scatter(*xy[token, part].T, s=12, color=colour, marker=marker, linewidths=0)
+    p, length = xy.shape[:2]
+    for token, colour in enumerate(_colours(view)[:p]):
+        if p * length <= MOST_LABELS:
+            for t in range(length):
+                look: dict = {"weight": "bold"} if t < k else {"alpha": 0.55}
+                axes.text(*xy[token, t], str(t + 1), color=colour, fontsize=6, **look, **CENTRED)
+        else:
+            for part, marker in ((slice(0, k), "o"), (slice(k, None), "s")):
+                axes.scatter(*xy[token, part].T, s=9, color=colour, marker=marker, linewidths=0)
 
 
 def normed(axes: Axes, view: View) -> None:

@@ -1,8 +1,8 @@
 """The visual sandbox: every layer of one network (Odonnat et al.) at its last step; the run is that
-of figure 2. Colours are classes; in the panels of pairs they are tokens, with circles for positions
-of the prefix and squares for distractors. Numbers at clusters are the sums of their tokens,
-weighted by the integer signature (none if it is not legal). For any other run and step, run: python
--m circlet sandbox RUN_ID --configfile CONFIG.
+of figure 2. Colours are classes; in the panels of pairs they are tokens, and numbers are positions,
+bold in the prefix. Numbers at clusters are the sums of their tokens, weighted by the integer
+signature (none if it is not legal). For any other run and step, run: python -m circlet sandbox
+RUN_ID --configfile CONFIG.
 """
 
 import pandas as pd
