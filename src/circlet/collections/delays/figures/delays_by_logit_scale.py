@@ -3,7 +3,6 @@ and temperatures: a panel per loss, colours for norms, markers for temperatures.
 decided the time, the dots of all norms would lie on one curve. Only runs that grok are shown.
 """
 
-import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
@@ -15,6 +14,8 @@ ROLES = ("clamped_norms",)
 TABLES = ("delay_runs",)
 
 _NAMES = {"exact": "exact gradient", "cancelling": "PyTorch's gradient"}
+_COLOURS = (style.BLUE, style.GREEN, style.YELLOW, style.ORANGE, style.PINK, style.GREY)
+_MARKERS = "os^Dv"
 
 
 def draw(study: Study) -> Figure:
@@ -24,18 +25,22 @@ def draw(study: Study) -> Figure:
     panels.require(len(runs), "no run has grokked")
     runs = runs[runs["p"] == runs["p"].min()]
     kinds = list(runs.groupby(["loss", "residual"]))
-    factors, temperatures = (sorted(runs[n].unique()) for n in ("clamp_factor", "temperature"))
-    colours = dict(zip(factors, style.labels(len(factors)), strict=True))
+    colours = dict(zip(sorted(runs["clamp_factor"].unique()), _COLOURS, strict=False))
+    markers = dict(zip(sorted(runs["temperature"].unique()), _MARKERS, strict=False))
     figure, axes = panels.row(len(kinds), 3.2 * len(kinds), 3.4)
     for panel, ((loss, residual), rows) in zip(axes, kinds, strict=True):
-        sns.scatterplot(
-            rows, x="logit_scale_grokked", y="generalised_step", hue="clamp_factor",
-            palette=colours, style="temperature", style_order=temperatures, ax=panel,
-            legend=panel is axes[-1] and "full",
-        )  # fmt: skip
+        for (factor, temperature), cell in rows.groupby(["clamp_factor", "temperature"]):
+            panel.plot(cell["logit_scale_grokked"], cell["generalised_step"],
+                       markers.get(temperature, "x"), color=colours.get(factor, "0.5"),
+                       ms=4, mfc="none")  # fmt: skip
         name = "squared error" if loss == "squared_error" else f"cross-entropy, {_NAMES[residual]}"
-        panel.set(title=name, xlabel="scale of the logits", ylabel="step of grokking", yscale="log")
+        panel.set(title=name, xlabel="scale of the logits", yscale="log")
         panel.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         panel.yaxis.set_minor_formatter(StrMethodFormatter("{x:g}"))
-    sns.move_legend(axes[-1], "upper left", bbox_to_anchor=(1, 1))
+    for factor, colour in colours.items():
+        axes[0].plot([], [], "-", color=colour, label=f"norm × {factor:g}")
+    for temperature, marker in markers.items():
+        axes[0].plot([], [], marker, color="0.4", mfc="none", label=f"temperature {temperature:g}")
+    axes[0].set(ylabel="step of grokking")
+    axes[0].legend(fontsize=6)
     return figure
