@@ -6,13 +6,14 @@ import shutil
 import pandas as pd
 import pytest
 import yaml
-from conftest import config_of, make_all, refused, run_blocks
+from conftest import config, config_of, make_all, refused, run_blocks
 from projects import edit
 from test_targets import as_its_job_sees_it
+from test_wrong_collections import CLAIM, ONE
 
-from circlet.study import fingerprint, planning, targets
-
-SPEC = "from circlet.systems.spec import SystemSpec\n"
+from circlet.analysis import claims
+from circlet.storage import schema
+from circlet.study import declarations, fingerprint, planning, targets
 
 
 def moved(name):
@@ -28,20 +29,8 @@ def without(*names):
     return change
 
 
-def having(name, text):
-    def change(mine):
-        path = mine / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    return change
-
-
-def less(name, old, new):
-    return lambda mine: edit(mine / name, old, new)
-
-
-# Changes return the listed folders if these are not the collection alone.
+# Changes return the listed folders if these are not the collection alone. For wrong files see
+# test_wrong_collections.py.
 WRONG = {
     "no folder": (lambda mine: [mine / "x"], "mine/x: there is no such folder"),
     "a file": (lambda mine: [mine / "run_list.py"], "run_list.py: there is no such folder"),
@@ -56,21 +45,6 @@ WRONG = {
         "interventions/*.py, commands/*.py, claims.csv or collection.yaml"),
     "no equations": (without("equations"), "systems/drift.py is there, but equations/drift.py is"),
     "no system": (without("systems"), "equations/drift.py is there, but systems/drift.py is not"),
-    "a bad name of a table": (having("tables/My.py", ""), "tables/My.py: must be named with lower"),
-    "an error": (having("systems/drift.py", "1 / 0\n"), "drift.py: cannot be imported: ZeroDiv"),
-    "an error of the package": (having("__init__.py", "1 / 0"), "mine/__init__.py: cannot be impo"),
-    "no SYSTEM": (having("systems/drift.py", "SYSTM = 1\n"), "drift.py: must declare SYSTEM = "),
-    "an incomplete SYSTEM": (
-        having("systems/drift.py", f"{SPEC}SYSTEM = SystemSpec(version=1)\n"), "missing 1 "),
-    "no embedding": (
-        less("systems/drift.py", '    embedding="embedding",\n', ''),
-        "the log 'embeddings' needs an embedding; give its name"),
-    "an unknown log": (
-        less("systems/drift.py", '"embeddings"', '"thoughts"'), "there is no log 'thoughts' ("),
-    "an unknown key": (having("collection.yaml", "tilte: x\n"), "n.yaml: unknown key 'tilte'"),
-    "no YAML": (having("collection.yaml", "title: [x\n"), "collection.yaml: not YAML: while"),
-    "a key twice": (having("collection.yaml", "short: a\nshort: b\n"), "'short' is given twice"),
-    "no mapping": (having("collection.yaml", ""), "collection.yaml: has no value: write {}"),
 }  # fmt: skip
 
 
@@ -82,38 +56,26 @@ def test_what_is_no_collection_is_one_line(mine, change, expected):
 
 CONTRADICTIONS = {
     "of each other": (
-        {
-            "tables/distances.py": (
-                "TABLES = ()",
-                'TABLES = ()\nOPTIONAL_TABLES = ("mine.copies",)',
-            ),
-            "tables/copies.py": ("TABLES = ()", 'TABLES = ("mine.distances",)'),
-        },
+        ("tables/distances.py", "TABLES = ()", 'TABLES = ()\nOPTIONAL_TABLES = ("mine.copies",)'),
+        ("tables/copies.py", "TABLES = ()", 'TABLES = ("mine.distances",)'),
         "mine.distances -> mine.copies -> mine.distances: depend on each other",
     ),
     "other roles": (
-        {
-            "systems/drift.py": ('"distances", "distance"', 'column="seconds"'),
-            "tables/distances.py": ('SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)'),
-        },
+        ("systems/drift.py", '"distances", "distance"', 'column="seconds"'),
+        ("tables/distances.py", 'SYSTEMS = ("mine.drift",)', 'ROLES = ("mine.rates",)'),
         "explorer_runs: is made from the table mine.distances, but not from the same experiments; "
         "give both the same SYSTEMS, or the same roles (mine.rates)",
     ),
-    "claims": ({"claims.csv": ("", "claim,tabel\n")}, "claims.csv: has no column 'source'"),
-    "other claims": ({"claims.csv": ("", b"\xff")}, "claims.csv: cannot be read: 'utf-8' codec"),
 }
 
 
-@pytest.mark.parametrize(("edits", "expected"), CONTRADICTIONS.values(), ids=CONTRADICTIONS)
-def test_what_cannot_be_made_is_refused_before_anything_is(mine, error_of, edits, expected):
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_what_cannot_be_made_is_refused_before_anything_is(mine, error_of, case):
     shutil.copy(mine / "tables/distances.py", mine / "tables/copies.py")
-    for file, (old, new) in edits.items():
-        text = (mine / file).read_text() if old else ""
-        (mine / file).write_bytes(
-            new if isinstance(new, bytes) else text.replace(old, new).encode()
-        )
+    *edits, expected = CONTRADICTIONS[case]
+    for file, old, new in edits:
+        edit(mine / file, old, new)
     study = config_of(mine)
-    assert expected in refused(lambda: targets.ordered(planning.plan(study)))
     folder = study.pop("collections")
     assert expected in error_of("plan", "--study", json.dumps(study), "--collections", *folder)
 
@@ -189,8 +151,8 @@ def test_two_collections_and_those_of_circlet_keep_apart(mine, tmp_path):
 def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     """This happens in notebooks and in these tests."""
     other = shutil.copytree(mine, tmp_path / "other/mine")
-    less("systems/drift.py", "0.5", "0.25")(other)
-    having("tables/distances.py", (mine / "tables/distances.py").read_text() + "x = 1\n")(other)
+    edit(other / "systems/drift.py", "0.5", "0.25")
+    edit(other / "tables/distances.py", "TABLES = ()", "TABLES = ()\nx = 1")
     found = []
     for folder in (mine, other, mine):
         study = planning.plan(config_of(folder))
@@ -228,3 +190,40 @@ def test_equations_may_be_those_of_another_system(mine):
     (mine / "walk.py").write_text("")
     fingerprint.forget()
     assert "equations/drift.py: does not define data()" in refused(lambda: planning.plan(study))
+
+
+def test_columns_of_the_table_of_runs_are_no_names_of_parameters():
+    system = planning.plan(config()).known["particles"]
+    columns = schema.names(schema.outcome([system]))
+    assert {"seed", "commit", *columns} - system.metrics.keys() <= declarations.RESERVED
+
+
+def test_names_of_its_own_need_no_prefix_in_its_files(mine):
+    """Roles, outcomes, figures and claims can be moved into a shipped collection unchanged."""
+    edit(mine / "collection.yaml", "mine.drift", "drift")
+    (mine / "claims.csv").write_text(CLAIM + ONE)
+    study = planning.plan(config_of(mine))
+    own = study.collections[-1]
+    assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]
+    assert own.roles["mine.rates"].needs.system == "mine.drift"
+    claim = claims.read(study).set_index("claim").loc["mine.far"]
+    assert (claim["table"], claim["role"], claim["figure"]) == (
+        "mine.distances", "mine.rates", "mine.distances",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("../../x", "becomes the name of a folder: values that are texts may have only"),
+        ("Z24", "parameters.kind: 'Z24' does not match '^[^Z]'"),
+    ],
+)
+def test_a_text_that_cannot_be_in_the_name_of_a_folder(mine, value, said):
+    file = mine / "systems/drift.py"
+    kind = '"kind": Parameter("string", "A text.", "a", "k", {"pattern": "^[^Z]"}),'
+    edit(file, "    parameters={", f"    parameters={{\n        {kind}")
+    edit(file, "import Log,", "import Log, Parameter,")
+    study = config_of(mine)
+    study["experiments"]["e"] |= {"parameters": {"kind": value}}
+    assert said in refused(lambda: planning.plan(study))
