@@ -9,7 +9,7 @@ import sys
 
 import filelock
 import pytest
-from conftest import PATIENCE, config, mounted
+from conftest import PATIENCE, config
 
 from circlet import cli, terminal
 from circlet.errors import Interrupted
@@ -20,11 +20,6 @@ from circlet.training import devices, job
 
 def no_locks(*_, **__):
     raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-
-def test_results_that_are_read_only_are_said(tmp_path):
-    with mounted(tmp_path / "r", "size=64k,ro"), pytest.raises(SystemExit, match="Read-only file"):
-        locks.lock(tmp_path / "r/smoke")
 
 
 def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):

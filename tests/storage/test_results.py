@@ -1,15 +1,18 @@
-"""``circlet.load``: tables and logs by name, from the folder alone, in every kind of frame."""
+"""``circlet.load``: tables and logs by name, from a folder, an archive or an address alone."""
 
 import os
 import shutil
+import zipfile
 
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import config, experiment, make_tables, planned, run_blocks
+from conftest import config, experiment, make_tables, planned, ran, run_blocks
 
 import circlet
+from circlet.cli import main
 from circlet.errors import ConfigError, LogError
+from circlet.storage import remote
 from circlet.study import planning
 from circlet.training import job
 
@@ -23,16 +26,23 @@ def study(tmp_path_factory):
     return made
 
 
-@pytest.fixture
-def results(study):
-    return circlet.load(study.results)
+@pytest.fixture(params=["folder", "address", "archive", "archive of a folder"])
+def results(request, study, tmp_path):
+    """The results of the study, wherever they lie."""
+    if request.param == "folder":
+        return circlet.load(study.results)
+    if request.param == "address":
+        return circlet.load(study.results.as_uri())
+    above = study.results.parent if request.param == "archive of a folder" else study.results
+    base = study.results.name if request.param == "archive of a folder" else None
+    return circlet.load(shutil.make_archive(tmp_path / "study", "zip", above, base))
 
 
 def test_what_there_is(results):
     assert results.tables == ["runs"]
     assert results.logs == ["curves", "embeddings", "parameters", "runs", "signals"]
     assert results.experiments == ["a", "b"]
-    assert "1 tables" in repr(results)
+    assert f"{results.place}: 1 tables" in repr(results)
 
 
 def test_a_table_is_that_of_the_study(results, study):
@@ -114,12 +124,74 @@ def test_what_there_is_not_is_one_line(results, ask, said):
     assert said in str(error.value)
 
 
-def test_of_blocks_that_overlap_the_newest_counts(tmp_path):
+def test_a_file_is_copied_only_when_it_is_read(study):
+    there = circlet.load(study.results.as_uri())
+    assert not list(there.folder.rglob("*.parquet"))
+    there.table("runs")
+    assert [path.name for path in there.folder.rglob("*.parquet")] == ["runs.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "text"),
+    [
+        ("file:///nowhere", LogError, "has no logs and no tables"),
+        ("nowhere.zip", LogError, "nowhere.zip: there is no such file"),
+        ("what://is/this", ConfigError, "what://is/this: Protocol not known"),
+    ],
+)
+def test_a_place_without_results(place, kind, text):
+    with pytest.raises(kind, match=text):
+        circlet.load(place)
+
+
+def test_status_and_partial_read_remote_results(tmp_path, monkeypatch, capsys):
+    study = ran(tmp_path / "there")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(study.whole_json.replace(str(study.results), "results"))
+    options = ["--configfile", "mine.yaml", "--from", study.results.as_uri()]
+    main(["status", *options])
+    [total] = [li for li in capsys.readouterr().out.splitlines() if li.startswith("total")]
+    assert total.split()[:3] == ["total", "2", "2"]
+    assert not (tmp_path / "results").exists()
+    main(["partial", *options])
+    assert "partial: 2 of 2 runs" in capsys.readouterr().out
+    assert (tmp_path / "results/remote/partial/report.html").exists()
+    assert not (tmp_path / "results/logs").exists()
+    assert remote.mirror(study.results.as_uri(), tmp_path / "results/remote") == 0
+    with pytest.raises(SystemExit):
+        main(["status", "--verify", *options])
+
+
+def test_an_archive_writes_nothing_outside_its_folder(tmp_path):
+    with zipfile.ZipFile(tmp_path / "false.zip", "w") as archive:
+        archive.writestr("logs/../../e/p/seeds_0-0/runs.parquet", b"x")
+    with pytest.raises(LogError, match="lies outside of it"):
+        circlet.load(tmp_path / "false.zip")
+
+
+def test_of_blocks_that_overlap_the_newest_counts(tmp_path, monkeypatch):
+    folder = tmp_path / "results"
     for block in (2, 4):
-        made = planning.plan(config(tmp_path, block=block, seeds={"count": 4}))
+        made = planning.plan(config(folder, block=block, seeds={"count": 4}))
         for number, own in enumerate(made.blocks):
             job.run_block(own, "cpu")
-            time = 1_000_000_000 * block + number
+            time = (1_500_000_000 + 10 * block) * 10**9 + number
             os.utime(own.log("runs"), ns=(time, time))
-    found = circlet.load(tmp_path).log("runs")
-    assert sorted(found["seed"]) == [0, 1, 2, 3]
+    archive = shutil.make_archive(tmp_path / "study", "zip", folder)
+    for place in (folder, archive):
+        assert sorted(circlet.load(place).log("runs")["seed"]) == [0, 1, 2, 3]
+    monkeypatch.setattr(remote, "modified", lambda info: None)
+    with pytest.raises(LogError, match="does not say which was written last"):
+        circlet.load(archive).log("runs")
+
+
+def test_logs_alone_are_copied_and_again_if_they_changed(study, tmp_path):
+    """A checkpoint could execute code."""
+    source = shutil.copytree(study.results, tmp_path / "source")
+    log = next(source.rglob("curves.parquet"))
+    log.with_name("checkpoint.pt").write_bytes(b"x")
+    copied = remote.mirror(source.as_uri(), tmp_path / "copy")
+    assert copied == len([*source.rglob("logs/**/*.parquet")])
+    assert not list((tmp_path / "copy").rglob("*.pt"))
+    log.write_bytes(log.read_bytes() + b"more")
+    assert remote.mirror(source.as_uri(), tmp_path / "copy") == 1
