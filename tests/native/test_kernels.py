@@ -132,20 +132,18 @@ def test_orders_and_dropout_are_those_that_numpy_draws(seed, first, n):
 @built
 @pytest.mark.parametrize("system", TRAINED)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-6)])
-def test_gradients_are_those_of_the_equations(system, dtype, tolerance):
-    @settings(deadline=None, max_examples=25, derandomize=True)
-    @given(parameters(system))
-    def holds(own):
-        if dtype == "float32" and system == "sparse_transformer":
-            own |= {"d": own["d"] + 3}  # the norm of few numbers cancels: see the next test
-        both = Both(system, own, dtype)
-        exact = both.in_double()
-        both.assert_equal(both.run.gradient(), exact.gradient().arrays, tolerance)
-        step = 3
-        found = both.run.gradient(step, both.batches.of(step, step))
-        both.assert_equal(found, exact.gradient(step).arrays, tolerance)
-
-    holds()
+@settings(deadline=None, max_examples=25, derandomize=True)
+@given(drawn=st.data())
+def test_gradients_are_those_of_the_equations(system, dtype, tolerance, drawn):
+    own = drawn.draw(parameters(system))
+    if dtype == "float32" and system == "sparse_transformer":
+        own |= {"d": own["d"] + 3}  # the norm of few numbers cancels: see the next test
+    both = Both(system, own, dtype)
+    exact = both.in_double()
+    both.assert_equal(both.run.gradient(), exact.gradient().arrays, tolerance)
+    step = 3
+    found = both.run.gradient(step, both.batches.of(step, step))
+    both.assert_equal(found, exact.gradient(step).arrays, tolerance)
 
 
 @built
@@ -183,16 +181,13 @@ def test_a_kernel_takes_subnormal_numbers_for_zero_and_restores_the_processor():
 
 @built
 @pytest.mark.parametrize("system", TRAINED)
-def test_metrics_are_those_of_the_equations(system):
-    @settings(deadline=None, max_examples=15, derandomize=True)
-    @given(parameters(system))
-    def holds(own):
-        both = Both(system, own, "float64")
-        expected = both.equations.metrics(both.stack.arrays, both.data)
-        measured = {name: value.item() for name, value in expected.items()}
-        assert both.run.metrics() == pytest.approx(measured, rel=1e-12, abs=1e-12, nan_ok=True)
-
-    holds()
+@settings(deadline=None, max_examples=15, derandomize=True)
+@given(drawn=st.data())
+def test_metrics_are_those_of_the_equations(system, drawn):
+    both = Both(system, drawn.draw(parameters(system)), "float64")
+    expected = both.equations.metrics(both.stack.arrays, both.data)
+    measured = {name: value.item() for name, value in expected.items()}
+    assert both.run.metrics() == pytest.approx(measured, rel=1e-12, abs=1e-12, nan_ok=True)
 
 
 @built
@@ -207,15 +202,12 @@ def test_a_weight_that_is_not_finite_makes_the_loss_so(system, value):
 
 @built
 @pytest.mark.parametrize("system", PARAMETERS)
-def test_steps_are_those_of_the_equations(system):
-    @settings(deadline=None, max_examples=8, derandomize=True)
-    @given(parameters(system))
-    def holds(own):
-        both = Both(system, own, "float64")
-        both.train(10)
-        both.assert_equal(both.run.arrays, both.stack.arrays, 1e-8)
-
-    holds()
+@settings(deadline=None, max_examples=8, derandomize=True)
+@given(drawn=st.data())
+def test_steps_are_those_of_the_equations(system, drawn):
+    both = Both(system, drawn.draw(parameters(system)), "float64")
+    both.train(10)
+    both.assert_equal(both.run.arrays, both.stack.arrays, 1e-8)
 
 
 @built

@@ -111,28 +111,20 @@ def undisturbed(tmp_path_factory, engine):
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize("steps", [0, 17, 40, 63])
+@pytest.mark.parametrize("steps", [(0,), (5, 6, 30), (40,), (63,)], ids=str)
 def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, engine, name, steps):
-    """Bit by bit, if interrupted at step 0, later, at the last step, or in the second group."""
+    """Bit by bit, if interrupted at step 0, three times, at the end, or in the second group."""
     undisturbed, block = block_of(tmp_path / "a", name), block_of(tmp_path / "b", name)
-    if steps > 40 and engine == "torch" and block.point.cpu_batch(2) == 2:
+    if steps == (63,) and engine == "torch" and block.point.cpu_batch(2) == 2:
         pytest.skip("all its runs advance together")
     job.run_block(undisturbed, "cpu")
-    interrupt(block, steps)
+    for step in steps:
+        interrupt(block, step)
     job.run_block(block, "cpu")
     assert logs(block) == logs(undisturbed)
     assert not block.checkpoint.exists()
-    assert parquet.footer(block.log("runs"))["interruptions"] == 1
+    assert parquet.footer(block.log("runs"))["interruptions"] == len(steps)
     assert (parquet.read_log(block, "runs")["seconds"] > 1e-4).all()
-
-
-def test_several_interruptions(undisturbed, tmp_path):
-    block = block_of(tmp_path)
-    for steps in (5, 6, 30):
-        interrupt(block, steps)
-    job.run_block(block, "cpu")
-    assert logs(block) == undisturbed
-    assert parquet.footer(block.log("runs"))["interruptions"] == 3
 
 
 def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
@@ -180,16 +172,23 @@ def test_a_checkpoint_of_another_start_is_left_unused(tmp_path):
     assert steps_of(block)[0] == 0
 
 
-def test_a_damaged_checkpoint_is_left_unused(undisturbed, tmp_path):
-    """Whichever byte flips, the block starts again or ends with the same numbers."""
+def test_a_checkpoint_that_is_damaged_or_of_another_release_is_left_unused(
+    undisturbed, tmp_path, caplog
+):
+    """Whichever byte flips, the block starts again."""
     block = block_of(tmp_path)
     interrupt(block, 20)
-    whole = block.checkpoint.read_bytes()
+    whole, other = block.checkpoint.read_bytes(), pickle.dumps({})
     positions = np.random.default_rng(0).integers(len(whole), size=12)
-    for damaged in [*(flipped(whole, i) for i in positions), whole[:1000], b""]:
-        block.checkpoint.write_bytes(damaged)
-        job.run_block(block, "cpu")
+    damaged = [*(flipped(whole, i) for i in positions), whole[:1000], b""]
+    caplog.set_level("INFO")
+    for content in (*damaged, hashlib.sha256(other).digest() + other):
+        block.checkpoint.write_bytes(content)
+        assert steps_of(block)[0] == 0
         assert logs(block) == undisturbed
+        assert not block.checkpoint.exists()
+    assert caplog.text.count("is damaged and left unused") == len(damaged)
+    assert "cannot be used and is left unused" in caplog.text
 
 
 def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
@@ -209,17 +208,6 @@ def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):
     assert block.log("runs").exists()
     with pytest.raises(Interrupted, match="nothing was saved"):
         job.run_block(block_of(tmp_path, steps=41), "cpu", *after(20))
-
-
-def test_a_checkpoint_of_another_release_is_left_unused(tmp_path, caplog):
-    block = block_of(tmp_path)
-    interrupt(block, 20)
-    body = pickle.dumps({})
-    block.checkpoint.write_bytes(hashlib.sha256(body).digest() + body)
-    with caplog.at_level("INFO"):
-        assert steps_of(block)[0] == 0
-    assert "cannot be used and is left unused" in caplog.text
-    assert not block.checkpoint.exists()
 
 
 def test_one_block_twice_at_once_disturbs_nobody(undisturbed, tmp_path, monkeypatch):
