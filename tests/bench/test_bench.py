@@ -93,38 +93,24 @@ def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
 
 
-def a_machine(device="cpu", **changes):
+def a_machine(**changes):
     about = {
-        "device": device, "processor": "Z80", "cores": 2, "instructions": "AVX2",
+        "device": "cpu", "processor": "Z80", "cores": 2, "instructions": "AVX2",
         "python": "3.12.1", "versions": {"circlet": "0.1", "torch": "2.13", "pandas": None},
         "kernels": "avx2", "no_kernels": "",
     }  # fmt: skip
     return about | changes
 
 
-def printed(rows, **changes):
-    measured = {"machine": a_machine(), "training": rows}
-    measured |= changes
-    return bench.text(measured).splitlines()
-
-
-def a_row(**changes):
-    """All numbers differ, so that columns cannot be confused."""
-
-    def values(median):
-        return {"median": median, "min": 0.9 * median, "max": 1.1 * median}
-
-    row = {
-        "system": "some_network", "runs": 100, "together": 50, "steps": 2000,
-        "ms": {"pytorch": values(0.03), "kernel": values(0.012)},
-        "circlet": "kernel", "times_core": 40.0,
-        "peak_mb": 321.0,
-    }  # fmt: skip
-    return row | changes
-
-
 def test_a_printed_row_has_its_figures_in_their_columns():
-    lines = printed([a_row()])
+    """All numbers differ, so that columns cannot be confused."""
+    ms = {"pytorch": 0.03, "kernel": 0.012}
+    times = {way: {"median": m, "min": 0.9 * m, "max": 1.1 * m} for way, m in ms.items()}
+    measured = {
+        "machine": a_machine(),
+        "training": [{"system": "some_network", "runs": 100, "together": 50, "ms": times}],
+    }
+    lines = bench.text(measured).splitlines()
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
     assert columns == ["system", "runs", "PyTorch", "kernel"]
@@ -133,5 +119,6 @@ def test_a_printed_row_has_its_figures_in_their_columns():
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "Native kernels: avx2.",
     ]
-    without = a_machine(kernels="", no_kernels="the native kernels are not built: install")
-    assert printed([a_row()], machine=without)[1] == without["no_kernels"]
+    missing = "the native kernels are not built: install"
+    measured["machine"] = a_machine(kernels="", no_kernels=missing)
+    assert bench.text(measured).splitlines()[1] == missing
