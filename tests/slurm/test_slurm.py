@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 import cluster as slurm
 import pandas as pd
 import pytest
-from projects import module
-from sweep import ONE_FAILS, SHORT
+from sweep import SHORT
 
 from circlet.study import cost, planning
 
@@ -84,24 +83,6 @@ def test_out_of_memory(sweep):
     assert "memory limit" in log
 
 
-def test_a_failing_block_among_good_ones(sweep):
-    """The rest finish; the failure is named with its log."""
-    sweep.break_one_point()
-    sweep.study(mine=ONE_FAILS)
-    assert sweep.start("table_outcome_summary", "--retries", "1").ends() != 0
-    # Logs of jobs that failed: the first try and the second.
-    assert len(sweep.find(".snakemake/slurm_logs/rule_constant_attention/*/*.log")) == 2
-    failed = "mine/p17_d2_train_fraction-0.25_wd0/00000-00001"
-    assert "1 failed:" in sweep.said
-    assert f"{failed}: broken on purpose (log: results" in sweep.said
-    assert "4 of 6 runs are done" in sweep.said
-    assert "Traceback" not in sweep.said
-    assert sweep.status() == {
-        "planned": 6, "done": 4, "started": 0, "failed": 2, "outdated": 0, "damaged": 0,
-        "waiting": 0,
-    }  # fmt: skip
-
-
 def test_node_death(sweep, cluster, two, undisturbed):
     """A node dies with its processes: SLURM requeues the job, which resumes on another node."""
     sweep.study(long=two)
@@ -158,25 +139,3 @@ def test_a_gpu_is_asked_for_where_it_pays(sweep):
     assert slurm.output("squeue", "-h", "-o", "%l", "-j", job).strip() == "20:00"
     if not shutil.which("nvidia-smi"):
         slurm.wait(lambda: sweep.logs_with("torch sees no GPU here"), "its error")
-
-
-def test_modules_side_by_side(sweep):
-    """A job of a module makes what this module has planned, even if the config was edited since."""
-    folder = sweep.project.folder
-    text = "".join(module(name, snakefile="workflow/Snakefile") for name in ("one", "two"))
-    start = "from circlet import pipeline\nonstart:\n    pipeline.start()\n"
-    (folder / "Snakefile").write_text(f'{start}configfile: "config/config.yaml"\n{text}')
-    studies = {}
-    for name, steps in (("one", 20), ("two", 30)):
-        settings = SHORT | {"steps": steps, "block": 3}
-        studies[name] = {"results": "results", "experiments": {"e": settings}}
-    sweep.project.write("config/config.yaml", studies)
-    sweep.start("one_table_runs", "two_table_runs")
-    sweep.wait_for("two/results/study.json")
-    for study in studies.values():
-        study["experiments"]["e"]["steps"] = 50
-    sweep.project.write("config/config.yaml", studies)
-    assert sweep.ends() == 0, sweep.said
-    for name, steps in (("one", 20), ("two", 30)):
-        runs = pd.read_parquet(folder / f"{name}/results/tables/runs.parquet")
-        assert runs["steps"].tolist() == [steps] * 3
