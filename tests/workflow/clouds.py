@@ -1,7 +1,6 @@
-"""Servers that speak as much of three APIs as their clients use here.
+"""A server that speaks as much of Kubernetes and of AWS Batch as their clients use here.
 
-`Cloud`: Kubernetes and AWS Batch. A job is a process of this machine in an empty folder of its own,
-without the submitter's files. `HubHandler`: the Hugging Face Hub.
+A job is a process of this machine in an empty folder of its own, without the submitter's files.
 """
 
 import base64
@@ -21,64 +20,14 @@ FROM_THE_IMAGE = ("PATH", "HOME", "LANG", "PYTHONPATH", "AWS_ENDPOINT_URL", "AWS
                   "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")  # fmt: skip
 
 
-class Server(ThreadingHTTPServer):
-    """Answers requests in a thread of its own; ``folder``: its files."""
-
-    def __init__(self, folder: Path, handler: type):
-        super().__init__(("127.0.0.1", 0), handler)
-        self.folder = folder
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Answers(BaseHTTPRequestHandler):
-    def answer(self, content: bytes, status: int = 200, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(content))} | headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class HubHandler(Answers):
-    """Answers what `huggingface_hub` asks of a data set: that it is there, its files, their bytes.
-
-    The data set is the folder of the server.
-    """
-
-    def do_GET(self) -> None:
-        folder, commit = self.server.folder, 40 * "0"
-        address, _, name = self.path.partition("/resolve/main/")
-        if name:
-            content = (folder / name).read_bytes()
-        elif "/tree/" in address:
-            files = [path for path in folder.rglob("*") if path.is_file()]
-            entries = [
-                {"type": "file", "path": path.relative_to(folder).as_posix(), "oid": commit,
-                 "size": path.stat().st_size}
-                for path in files
-            ]  # fmt: skip
-            content = json.dumps(entries).encode()
-        else:
-            content = json.dumps({"id": "me/study", "sha": commit}).encode()
-        part = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if part:
-            content = content[int(part[1]) : int(part[2]) + 1]
-        headers = {"ETag": f'"{commit}"', "X-Repo-Commit": commit}
-        self.answer(content, 206 if part else 200, **headers)
-
-
-class Cloud(Server):
+class Cloud(ThreadingHTTPServer):
     """Accepts jobs and runs them; ``jobs`` are their specifications, by name."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, Handler)
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.folder = folder
+        self.address = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
         self.secrets: dict[str, dict] = {}  # of Kubernetes
         self.definitions: dict[str, dict] = {}  # of AWS Batch
         self.jobs: dict[str, dict] = {}
@@ -149,7 +98,7 @@ class Cloud(Server):
         return {"active": 1} if code is None else {"failed" if code else "succeeded": 1}
 
 
-class Handler(Answers):
+class Handler(BaseHTTPRequestHandler):
     """Answers the requests of the plugins."""
 
     server: Cloud
@@ -157,8 +106,16 @@ class Handler(Answers):
     def _content(self) -> dict:
         return json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or "{}")
 
-    def _answer(self, content: dict) -> None:
-        self.answer(json.dumps(content).encode(), **{"Content-Type": "application/json"})
+    def _answer(self, answer: dict) -> None:
+        content = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
 
     def do_POST(self):
         """Make a secret or a job, or any request of AWS Batch."""

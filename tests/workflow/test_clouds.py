@@ -145,23 +145,14 @@ print(len(there.tables))
 """
 
 
-@pytest.mark.parametrize("place", ["bucket", "hub"])
-def test_a_published_study_is_read_from_where_it_is_uploaded(
-    place, empty_project, bucket, tmp_path
-):
+def test_a_published_study_is_read_from_where_it_is_uploaded(empty_project, bucket, tmp_path):
     study = run_blocks(planning.plan(config(tmp_path / "study")))
     make_tables(study)
     main(["publish", str(study.results), "--logs"])
     folder, address = study.results / "published", f"{bucket}/published"
-    if place == "bucket":
-        for path in folder.rglob("*.*"):
-            remote.Remote(address).put(path, path.relative_to(folder).as_posix())
-        empty_project.run("-c", READ, folder, address)
-    else:  # whose client reads this variable when it is imported
-        with clouds.Server(folder, clouds.HubHandler) as hub, pytest.MonkeyPatch.context() as patch:
-            patch.setenv("HF_ENDPOINT", hub.address)
-            empty_project.run("-c", READ, folder, "hf://datasets/me/study")
-            hub.shutdown()
+    for path in folder.rglob("*.*"):
+        remote.Remote(address).put(path, path.relative_to(folder).as_posix())
+    empty_project.run("-c", READ, folder, address)
 
 
 def test_any_scheduler_with_a_submit_command(empty_project):
