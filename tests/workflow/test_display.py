@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from conftest import PATIENCE, ROOT, config
+from conftest import PATIENCE, ROOT, config, experiment
 
 from circlet.study import cost, planning, targets
 
@@ -76,18 +76,21 @@ def test_on_a_terminal_it_is_displayed(empty_project):
 
 
 @pytest.mark.slow
-def test_control_c_leaves_the_terminal_as_it_was(empty_project):
-    long = config("results/mine", system="particles", steps=10**7)["experiments"]
-    study_of(empty_project, experiments=long)
+def test_control_c_leaves_the_terminal_and_what_is_done_as_they_were(empty_project):
+    long = experiment("particles", steps=10**7)
+    study_of(empty_project, experiments={"done": experiment("particles"), "long": long})
+    assert OnTerminal(empty_project, "logs_done").ends()[1] == 0
     session = OnTerminal(empty_project, "logs")
-    session.reads(until=b"of 2 runs")
-    session.reads(until=b" %  e/")  # training has begun
+    session.reads(until=b"of 4 runs")
+    session.reads(until=b" %  long/")  # training has begun
     os.write(session.terminal, b"\x03")
     said, status = session.ends()
     assert status == 1, said
     assert "Traceback" not in said and "Rerun the command" in said
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
-    assert said.rindex("Rerun the command") > said.rindex("of 2 runs, 0 of")
+    assert said.rindex("Rerun the command") > said.rindex("of 4 runs, 0 of")
+    assert not empty_project.half_written()
+    assert empty_project.would_run("config/mine.yaml")["particles"] == 1  # without being unlocked
 
 
 def test_a_failure_is_told(empty_project):

@@ -1,11 +1,7 @@
 """Faults around a run give one clear line and a non-zero exit, and leave no half-written file."""
 
-import os
-import signal
-import subprocess
-
 import pytest
-from conftest import PATIENCE, SYSTEMS, mounted, wait
+from conftest import SYSTEMS, mounted
 from test_workflow import STUDY, edited
 
 
@@ -62,93 +58,22 @@ def test_a_truncated_log_is_named_and_mended(project):
 
 
 @pytest.mark.slow
-def test_a_full_results_folder(half_project):
-    """Finished blocks stay; the block that did not fit says why and leaves nothing."""
-    results = half_project.folder / "results"
-    results.rename(half_project.folder / "old")
-    with mounted(results, "size=400k"):
-        text = fails(half_project)
-        assert "No space left on device" in text
-        assert not half_project.half_written()
-        done = list(results.glob("smoke/logs/**/runs.parquet"))
-        assert done
-        status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
-        assert "failed: see results/smoke/job_logs" in status
-
-
-@pytest.mark.slow
 def test_a_failing_block_does_not_stop_the_others(half_project):
-    """The folder of one point, with one block, is on a separate disk, which is full."""
+    """The folder of one point, with one block, is on a separate disk, which is full.
+
+    The block that does not fit says why and leaves nothing.
+    """
     block = HALF.experiment("decay_scan")[0].blocks[0]
     folder = half_project.folder / block.log("runs").parents[1]
     folder.parent.mkdir(parents=True)
     with mounted(folder, "size=4k"):
         text = fails(half_project, "tables")
         assert f"error: {block.log('runs').parent}" in text
+        assert "No space left on device" in text
+        assert not half_project.half_written()
+        status = half_project.run("circlet", "status", "--configfile", "config/smoke.yaml").stdout
+        assert "failed: see results/smoke/job_logs" in status
         done = list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))
         assert len(done) == sum(1 for _ in HALF.blocks) - 1
     half_project.snakemake("logs")
     assert not set(SYSTEMS) & set(half_project.would_run())
-
-
-@pytest.mark.slow
-def test_control_c_keeps_what_is_done(half_project):
-    """Four long and some short blocks run, six at once; ctrl-C when only the long ones run.
-
-    A process that just starts could not answer: Python itself would print how it ended.
-    """
-
-    def lengthen(study):
-        study["experiments"]["weight_decay"].update(steps=4_000_000)
-        study["experiments"]["weight_decay"]["log"] = {
-            "curves": {"every": 1_000_000}, "signals": {"every": 1_000_000},
-        }  # fmt: skip
-
-    edited(half_project, lengthen)
-    short = sum(1 for block in HALF.blocks if block.point.experiment != "weight_decay")
-    said = half_project.folder / "said.txt"
-
-    def finished():
-        logs = half_project.folder.glob(".snakemake/log/*")
-        return sum(path.read_text().count("Finished jobid") for path in logs)
-
-    def started():
-        return len([*half_project.folder.glob("results/smoke/job_logs/weight_decay/**/*.log")])
-
-    with said.open("w") as output:
-        process = half_project.begin(
-            "snakemake", "logs", *SMOKE, "--cores", "6",
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-    try:
-        # A block counts once Snakemake has seen its end: unfinished blocks start anew.
-        wait(lambda: process.poll() is not None or (finished() >= short and started() >= 4))
-        assert process.poll() is None
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the whole group
-        assert process.wait(timeout=PATIENCE) != 0
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-    assert "Traceback" not in said.read_text()
-    assert not half_project.half_written()
-    assert len(list(half_project.folder.glob("results/smoke/logs/**/runs.parquet"))) == short
-    # It resumes without being unlocked.
-    edited(half_project, lambda c: c["experiments"]["weight_decay"].update(steps=200, log={}))
-    jobs = half_project.would_run()
-    assert jobs["constant_attention"] == 4
-    assert "particles" not in jobs
-
-
-@pytest.mark.slow
-def test_two_runs_at_once(half_project):
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    first = half_project.begin("snakemake", "table_structures", *SMOKE, **silent)
-    try:
-        wait(lambda: list(half_project.folder.glob("results/smoke/job_logs/**/*.log")))
-        text = fails(half_project)
-        assert "another Snakemake works on results/smoke (process " in text
-        assert first.wait(timeout=PATIENCE) == 0
-    finally:
-        first.kill()
-    assert "table_structures" not in half_project.would_run()
