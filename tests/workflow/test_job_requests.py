@@ -91,17 +91,12 @@ def test_copies_of_logs_replace_those_that_were_removed(copied):
     assert not block.log("runs").exists()
 
 
-def test_copies_of_other_settings_are_not_used(copied, tmp_path):
-    copied[1].log("runs").unlink()
+def test_copies_that_other_settings_or_other_code_made_are_not_used(copied, tmp_path, monkeypatch):
+    study, block = copied
     [other] = ran(tmp_path, steps=6).blocks
     other.log("runs").unlink()
     kept.restore(other)
     assert not other.log("runs").exists()
-
-
-def test_copies_that_other_code_made_are_not_used(copied, monkeypatch):
-    study, block = copied
-    block.log("runs").unlink()
     monkeypatch.setattr(kept.fingerprint, "of_system", lambda system: "other")
     kept.restore_all(study)
     assert not block.log("runs").exists()

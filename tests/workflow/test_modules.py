@@ -65,7 +65,6 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
 
 
 @pytest.mark.parametrize(("study", "line"), [
-    ({"results": 5}, "results: 5 is not of type 'string'"),
     ({"collections": ["nowhere"]}, "collections: {here}/nowhere: there is no such folder"),
     (None, "has no config: write `config: config` into the module statement"),
 ])  # fmt: skip

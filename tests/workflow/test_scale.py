@@ -80,28 +80,6 @@ def test_a_hundred_thousand_runs(empty_project, monkeypatch):
     assert starts < 15
 
 
-@pytest.mark.slow
-def test_a_job_costs_little_beside_its_work(empty_project):
-    """It costs about a second of one core, measured in units of `start_seconds`.
-
-    When this was written, it was one unit; Snakemake alone took a tenth of that.
-    """
-
-    def measure(jobs):
-        study = {"results": f"results/{jobs}", "experiments": {
-            "e": experiment(steps=200, block=20, seeds={"count": 20 * jobs}),
-        }}  # fmt: skip
-        empty_project.write("config/jobs.yaml", study)
-        before = children_seconds()
-        empty_project.snakemake("logs", "--cores", "1", config="config/jobs.yaml")
-        spent = children_seconds() - before
-        paths = empty_project.folder.glob(f"results/{jobs}/logs/**/runs.parquet")
-        return spent - sum(parquet.footer(path)["seconds"] for path in paths)
-
-    more = (measure(6) - measure(1)) / 5
-    assert more < 3 * start_seconds()
-
-
 def test_a_job_imports_nothing_that_it_does_not_need(tmp_path):
     """Importing any of these takes a tenth of a second or more, in every job."""
     study = planning.plan(config(tmp_path)).json

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import MINE, ROOT, SYSTEMS, config, config_of, experiment
+from conftest import ROOT, SYSTEMS, config, experiment
 from matplotlib.testing.compare import compare_images
-from projects import finish
 
 from circlet.storage import parquet
 from circlet.study import planning, targets
@@ -214,25 +213,3 @@ def test_a_config_that_executes_code_is_refused(empty_project):
     assert done.returncode == 1
     assert "config/config.yaml: __use_yte__: must not be there" in done.stderr
     assert not (empty_project.folder / "executed").exists()
-
-
-@pytest.mark.slow
-def test_a_collection_of_a_user(empty_project):
-    """Moving its folder is no edit; an edit of its content re-runs only what uses it."""
-    folder = empty_project.folder / "mine"
-    shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    study = config_of("../mine", results="results/mine")
-    study["experiments"]["shipped"] = experiment("particles")
-    empty_project.write("config/mine.yaml", study)
-    finish(empty_project, "config/mine.yaml")
-    folder.rename(empty_project.folder / "config/mine")
-    empty_project.edit("config/mine.yaml", "../mine", "mine")
-    assert empty_project.would_run("config/mine.yaml") == {}
-    empty_project.edit("config/mine/distance.py", "axis=1", "axis=-1")
-    made = {"table_mine.distances", "figure_mine.distances", "table_outcomes"}
-    jobs = set(empty_project.would_run("config/mine.yaml"))
-    assert made <= jobs
-    # Blocks stay, and so does all that does not use distances.
-    assert not jobs & {"mine.drift", "particles", "table_runs", "table_milestones"}
-    empty_project.edit("config/mine/systems/drift.py", "version=1", "version=2")
-    assert empty_project.would_run("config/mine.yaml")["mine.drift"] == 2
