@@ -118,10 +118,6 @@ def test_bad_config_is_one_line_that_names_the_key(changes, expected):
     assert expected in refused(lambda: planning.plan(changes))
 
 
-def test_missing_config_is_refused(tmp_path):
-    assert "No such file" in refused(lambda: planning.plan_file(tmp_path / "none.yaml"))
-
-
 def test_defaults_are_filled_in_and_the_given_config_is_left_alone():
     given = config()
     before = json.dumps(given)

@@ -218,15 +218,6 @@ def test_a_base_may_have_a_base(tmp_path):
     assert set(parquet.read_log(block, "runs")["status"]) == {"finished"}
 
 
-def test_the_part_of_a_study_knows_its_bases(tmp_path):
-    whole = planned(tmp_path, a=small(), b=small(interventions=strongest("a")), d=small(steps=7))
-    part = whole.part(["b"])
-    assert [p.experiment for p in part.points] == ["b"]
-    assert list(part.config.parents) == ["a"]
-    assert part.points[0].spec == whole.experiment("b")[0].spec
-    assert planning.decode(part.json).points[0].spec == part.points[0].spec
-
-
 def test_of_several_bases_the_one_of_the_same_dtype_is_meant():
     both = small(cases=[{"dtype": "float64"}, {"dtype": "float32"}])
     starts = small(interventions=strongest("base"), dtype="float64")

@@ -84,15 +84,17 @@ def test_what_no_job_can_do_is_refused_in_one_line(monkeypatch, changes, expecte
 
 
 DOCUMENTS = {
+    "missing": (None, "No such file"),
     "UTF-16": ("results: r".encode("utf-16"), "not YAML: 'utf-8' codec"),
-    "an object": ("results: !!python/object/apply:os.system [id]", "could not determine"),
-}  # fmt: skip
+    "an object": (b"results: !!python/object/apply:os.system [id]", "could not determine"),
+}
 
 
 @pytest.mark.parametrize(("text", "expected"), DOCUMENTS.values(), ids=DOCUMENTS)
 def test_what_is_no_config_ends_soon_and_in_one_line(tmp_path, text, expected):
     path = tmp_path / "c.yaml"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    if text:
+        path.write_bytes(text)
     assert expected in message(lambda: planning.plan_file(path))
 
 
