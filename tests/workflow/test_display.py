@@ -89,6 +89,7 @@ def test_control_c_leaves_the_terminal_and_what_is_done_as_they_were(empty_proje
     assert "Traceback" not in said and "Rerun the command" in said
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")
     assert said.rindex("Rerun the command") > said.rindex("of 4 runs, 0 of")
+    assert len([*empty_project.folder.glob("results/mine/logs/long/**/checkpoint.pt")]) == 1
     assert not empty_project.half_written()
     assert empty_project.would_run("config/mine.yaml")["particles"] == 1  # without being unlocked
 
