@@ -27,7 +27,8 @@ def draw(study: Study) -> Figure:
         panels.outcome(axes, possible, "weight_decay", outcome, colour, label)
     axes.axhline(n_frequencies, color=style.GREY, lw=0.8, ls=":")
     axes.set_xscale("symlog", linthresh=0.001)
-    axes.set(xlabel="weight decay", ylabel="number of circles", ylim=(-1, None))
+    axes.set(xlabel="weight decay", ylabel="number of circles")
+    axes.set(xlim=(-2e-4, None), ylim=(-1, None))
     n_runs = summary.loc[summary["outcome"] == "n_circles", "n_runs"]
     ends = " to ".join(map(str, sorted({n_runs.min(), n_runs.max()})))
     axes.set_title(f"{ends} runs per value")
