@@ -16,7 +16,7 @@ skipped. ``python tests/planted_errors.py [FILE.csv]`` prints all outcomes.
 import sys
 import tempfile
 from collections import namedtuple
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from shutil import copytree
 
@@ -253,43 +253,37 @@ ERRORS = [
 ]
 
 
-def scorecard(name, error=None):
-    """Return the scorecard of a copy of a study, with an error or without.
+def planted(error):
+    """Return the scorecard of a frozen study, and that of a copy with an error.
 
     Only the tables behind it are recomputed.
     """
-    study = planning.plan_file(STUDIES / name / frozen.CONFIG)
+    folder = STUDIES / error.study
+    study = planning.plan_file(folder / frozen.CONFIG)
     with tempfile.TemporaryDirectory() as temporary:
         copy = study.staged(Path(temporary) / "study")
-        copytree(STUDIES / name, copy.results)
+        copytree(folder, copy.results)
         [card] = [table for table in targets.tables(copy) if table.name == "scorecard"]
+        before = parquet.read(card.outputs[0]).to_pandas()
         behind = {table.name for table in targets.with_dependencies(card)}
         again = [table for table in frozen.made_again(copy) if table.name in behind]
-        if error:
-            assert error.table not in {table.name for table in again}, (
-                f"{error.table}: is made again, without the error"
-            )
-            path = copy.table(error.table)
-            table = parquet.read(path)
-            frame = error.change(table.to_pandas())
-            made = pa.Table.from_pandas(frame, table.schema, preserve_index=False)
-            assert not made.equals(table), f"{error.name}: changes nothing"
-            parquet.write(made, path, parquet.footer(path))
+        assert error.table not in {table.name for table in again}, (
+            f"{error.table}: is made again, without the error"
+        )
+        path = copy.table(error.table)
+        table = parquet.read(path)
+        frame = error.change(table.to_pandas())
+        made = pa.Table.from_pandas(frame, table.schema, preserve_index=False)
+        assert not made.equals(table), f"{error.name}: changes nothing"
+        parquet.write(made, path, parquet.footer(path))
         try:
             for target in again:
                 made = make.computed(load(target.module), target.study, target.name)
                 path = copy.table(target.name)
                 parquet.write(made, path, parquet.footer(path))
         except LogError:  # so wrong that there is no scorecard
-            return None
-        return parquet.read(copy.table("scorecard")).to_pandas()
-
-
-untouched = cache(scorecard)
-
-
-def planted(error):
-    return untouched(error.study), scorecard(error.study, error)
+            return before, None
+        return before, parquet.read(card.outputs[0]).to_pandas()
 
 
 def verdict(before, after):
