@@ -1,5 +1,6 @@
 """Derived metrics: tables that the config asks for, whose columns are outcomes and curves."""
 
+import numpy as np
 import pytest
 from conftest import config, config_of, experiment, make_all, refused, run_blocks
 from projects import edit
@@ -45,26 +46,34 @@ def test_measures_are_outcomes_of_the_systems_that_they_are_about():
     assert list(study.derived_metrics("constant_attention"))[-len(NAMES) :] == NAMES
 
 
-def test_outcomes_are_of_the_last_step_and_curves_of_each(tmp_path):
-    silent = experiment("embedding_mlp", parameters={"p": 5, "d": 4, "hidden": 8})
+def test_they_are_computed_from_logged_parameters_and_are_outcomes_and_curves(tmp_path):
+    """Outcomes are of the last step, curves of each logged one; losses are those in training."""
+    small = {"parameters": {"p": 5, "d": 4, "hidden": 8}}
     asked = logging(parameters={"p": 5}) | ASKED | {
         "results": str(tmp_path),
         "figures": [{"trajectories": "e", "show": ["fourier_ipr", "test_loss"]}],
     }  # fmt: skip
-    asked["experiments"]["silent"] = silent  # logs no parameters
+    asked["experiments"]["mlp"] = experiment("embedding_mlp", **small, log={"parameters": {}})
+    asked["experiments"]["silent"] = experiment("embedding_mlp", **small)  # logs no parameters
     study = run_blocks(planning.plan(asked))
     make_all(study)
     table = parquet.read_table(study, "progress_measures")
-    assert table.groupby("run_id")["step"].apply(list).tolist() == [[0, 3, 5]] * 2
-    last = table[table["step"] == 5].set_index("run_id")["fourier_ipr"]
+    steps = [
+        (name, list(rows["step"])) for (name, _), rows in table.groupby(["experiment", "run_id"])
+    ]
+    assert steps == [("e", [0, 3, 5])] * 2 + [("mlp", [0, 5])] * 2
+    last = table[table["step"] == 5].set_index("run_id")
+    runs = parquet.read_table(study, "runs").set_index("run_id").loc[last.index]
+    for name in ("train_loss", "test_loss"):  # up to float32 rounding
+        np.testing.assert_allclose(last[name], runs[name], rtol=1e-5)
     outcomes = parquet.read_table(study, "outcomes").query("outcome == 'fourier_ipr'")
-    assert outcomes.set_index("run_id")["value"].to_dict() == last.to_dict()
+    assert outcomes.set_index("run_id")["value"].to_dict() == last["fourier_ipr"].to_dict()
     summary = parquet.read_table(study, "outcome_summary").query("outcome == 'fourier_ipr'")
-    assert summary.set_index("experiment")["n_runs"].to_dict() == {"e": 2, "silent": 0}
+    assert summary.set_index("experiment")["n_runs"].to_dict() == {"e": 2, "mlp": 2, "silent": 0}
     curves = parquet.read_table(study, "curve_summary")
-    own = curves[curves["metric"] == "fourier_ipr"].set_index("step")
-    assert own.index.tolist() == [0, 3, 5] and set(own["experiment"]) == {"e"}
-    assert own.loc[5, "estimate"] == pytest.approx(last.mean())
+    own = curves[curves["metric"] == "fourier_ipr"].set_index(["experiment", "step"])["estimate"]
+    assert own.index.tolist() == [("e", 0), ("e", 3), ("e", 5), ("mlp", 0), ("mlp", 5)]
+    assert own["e", 5] == pytest.approx(last.query("experiment == 'e'")["fourier_ipr"].mean())
     assert set(curves[curves["experiment"] == "silent"]["metric"]) == {
         "train_loss", "test_loss", "train_accuracy", "test_accuracy",
     }  # fmt: skip

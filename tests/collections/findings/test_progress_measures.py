@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from conftest import circle, experiment, make_tables, planned, run_blocks
+from conftest import circle
 
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.findings.tables import progress_measures
 from circlet.collections.musat.equations import constant_attention
-from circlet.storage import parquet
 from circlet.study.seeds import Seeds
 
 MLP = {"p": 7, "d": 4, "hidden": 6}
@@ -18,25 +17,6 @@ def network(equations, parameters, seed=0):
     weights = equations.initial(parameters, seeds)
     train = equations.train_mask(parameters, seeds)
     return {k: torch.as_tensor(v) for k, v in weights.items()}, train
-
-
-def test_networks_are_those_of_the_systems(tmp_path):
-    """Losses from logged parameters equal the losses in training, up to float32 rounding."""
-    never = {"curves": {}}
-    attention = experiment(parameters={"p": 7}, log=never | {"parameters": {"at": [3]}})
-    mlp = experiment("embedding_mlp", parameters=MLP, log=never | {"parameters": {}})
-    silent = experiment("embedding_mlp", parameters=MLP, log=never)  # no parameters
-    asked = {"derived_metrics": ["progress_measures"]}
-    study = planned(tmp_path, asked, attention=attention, mlp=mlp, silent=silent)
-    make_tables(run_blocks(study), "runs", "progress_measures")
-    table = parquet.read_table(study, "progress_measures")
-    runs = parquet.read_table(study, "runs").set_index("run_id")
-    assert table.groupby("experiment")["step"].unique().map(list).to_dict() == {
-        "attention": [0, 3, 5], "mlp": [0, 5],
-    }  # fmt: skip
-    last = table[table["step"] == 5].set_index("run_id")
-    for name in ("train_loss", "test_loss"):
-        np.testing.assert_allclose(last[name], runs.loc[last.index, name], rtol=1e-5)
 
 
 def test_gradients_are_those_of_the_logits():
