@@ -31,10 +31,11 @@ explanations of terms (``terms``).
 
 import base64
 import json
-import math
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
+import msgspec
+import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
@@ -84,15 +85,6 @@ def _modules(study: Study) -> dict[str, str]:
     return {name: f"data:text/javascript;base64,{text}" for name, text in contents.items()}
 
 
-def _finite(data: Any) -> Any:
-    """Return data for JSON, with null in place of numbers that are not finite."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
-
-
 def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[Stop]]:
     study = target.study
     data: dict[str, Any] = {}
@@ -107,7 +99,7 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
             for name in module.TABLES
             if study.table(name) in target.inputs and name not in study.left_out
         }
-        data[collection.name] = _finite(module.data(tables, set(played["run_id"])))
+        data[collection.name] = module.data(tables, set(played["run_id"]))
         # Without runs of its systems, a partial study lacks columns of the run list.
         systems = collection.modules("systems")
         mine = played[played["system"].isin(systems)] if systems else played
@@ -158,6 +150,8 @@ def make(target: Target) -> None:
             if f"circlet/{c.name}/main" in modules
         ],
     }
+    # Numbers that are not finite become null.
+    listed = msgspec.json.encode(catalogue, enc_hook=np.generic.item)
     page = pages.template("explorer/page.html").render(
         results=Path(study.config.results),
         absent=absent,
@@ -168,7 +162,7 @@ def make(target: Target) -> None:
         styles=Markup("".join([_own("style.css"), *own_styles])),
         imports=Markup(json.dumps({"imports": modules})),
         main=Markup(_own("main.js")),
-        catalogue=packing.text(json.dumps(catalogue)),
+        catalogue=packing.text(listed),
         plotly=packing.text(_own("vendored/plotly.js")),
         opening=[chunk for chunk in chunks if chunk.turn == packing.OPENING],
         others=[chunk for chunk in chunks if chunk.turn != packing.OPENING],
