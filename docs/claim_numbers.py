@@ -157,7 +157,8 @@ def independent(**papers: str) -> claims.Chance:
 def answer(study: str, collection: str) -> str:
     """Return how many tests of a collection have each verdict, in a sentence."""
     card = table(study, "scorecard")
-    return claims.answer(card[card["paper"] == collection])
+    tests = card[(card["paper"] == collection) & (card["tally"] == claims_file.TEST)]
+    return f"{len(tests)} tests: {claims.counted(tests['verdict'])}."
 
 
 def shipped(collection: str) -> registry.Collection:

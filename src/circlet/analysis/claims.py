@@ -8,7 +8,6 @@ import pandas as pd
 
 from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
 from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TEST, WHERE, claims
-from circlet.study.plots import listed
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
@@ -139,24 +138,8 @@ def counted(verdicts: pd.Series) -> str:
     counts = verdicts.value_counts()
     words = {v: v.replace("_", " ") for v in VERDICTS}
     for verb in DISAGREES:
-        words[verb] = _verb(verb, counts.get(verb, 0))
+        words[verb] = verb if counts.get(verb, 0) == 1 else verb.removesuffix("s")
     return ", ".join(f"{counts[v]} {word}" for v, word in words.items() if v in counts)
-
-
-def _verb(verdict: str, n: int) -> str:
-    return verdict if n == 1 else verdict.removesuffix("s")
-
-
-def answer(card: pd.DataFrame) -> str:
-    """Return how many tests of a scorecard have each verdict, in a sentence."""
-    tests = card[card["tally"] == TEST]
-    counts = tests["verdict"].value_counts()
-    phrases = []
-    for name in (name for name in VERDICTS if name in counts):
-        words = f"{'is' if counts[name] == 1 else 'are'} {name.replace('_', ' ')}"
-        words = _verb(name, counts[name]) if name in DISAGREES else words
-        phrases.append(f"{counts[name]} {words}")
-    return f"Of {len(tests)} test{'s'[: len(tests) != 1]}, {listed(phrases)}." if phrases else ""
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -170,4 +170,3 @@ def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
 
 def test_no_claim_counts_as_a_test_of_a_paper():
     assert set(OURS["tally"]) == {"beyond"}
-    assert claims.answer(OURS.assign(verdict=verdicts.REPRODUCED)) == ""
