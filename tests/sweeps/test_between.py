@@ -51,7 +51,7 @@ def test_differences_are_those_of_runs_of_one_seed(both):
     assert row["estimate"] == pytest.approx((y - x).mean(), abs=1e-6)
     expected = stats.bounded_mean(y - x, -1, 1)
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
-    assert (row["n_paired"], row["first"], row["second"]) == (SEEDS, "0.01", "0.1")
+    assert row["n_paired"] == SEEDS
 
 
 def test_within_a_study_it_is_the_same(both):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from circlet.errors import LogError
-from circlet.storage import parquet
+from circlet.storage import parquet, schema
 from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
 from circlet.sweeps.tables import comparisons, outcome_summary
@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
     config: list[str]  # a line for each key
     code: list[str]  # a line for each system and each of commit, versions, machine and device
-    outcomes: pd.DataFrame  # as the table ``comparisons``, with the estimates of both studies
+    outcomes: pd.DataFrame  # as in the table ``comparisons``, with the estimates of both studies
     verdicts: list[str]  # a line for each claim that is judged differently
     only: list[str]  # experiments and settings that only one study has
 
@@ -52,10 +52,11 @@ def studies(a: Path, b: Path) -> Compared:
     rows, only = _outcomes(
         pd.concat(outcomes, keys=["A", "B"], names=["study"]), kinds[1] | kinds[0]
     )
+    columns = schema.names(comparisons.COLUMNS)
     return Compared(
         sorted(_differing(*config)),
         _code(a, b),
-        pd.DataFrame(rows, columns=[*(field.name for field in comparisons.COLUMNS), *"AB"]),
+        pd.DataFrame(rows, columns=[*columns[columns.index("at") :], *"AB"]),
         _verdicts(a, b),
         only,
     )
@@ -126,29 +127,23 @@ def _outcomes(
         table = both[both["experiment"] == experiment]
         counts = table.groupby("study")[parameters].nunique(dropna=False)
         values = table[parameters].astype(object).where(table[parameters].notna(), None)
-        a, b = (values.loc[study].iloc[0].map(text) for study in "AB")
+        a, b = (values.loc[study].iloc[0] for study in "AB")
         fixed = [name for name in parameters if counts[name].eq(1).all() and a[name] != b[name]]
-        fixed.sort(key=lambda name: table[name].isna().any())
-        ends = [{"parameter": name, "first": a[name], "second": b[name]} for name in fixed]
         keys = [name for name in parameters if name not in fixed]
         settings = pd.Series([*values[keys].itertuples(index=False, name=None)], table.index)
         if unmatched := len({*settings["A"]} ^ {*settings["B"]}):
             only.append(f"{experiment}: {unmatched} settings are in only one of them")
-        groups = dict(list(table.groupby([settings, "outcome", "study"])))
-        for (setting, name, study), first in groups.items():
-            if study == "B" or (setting, name, "B") not in groups:
-                continue
-            outcome, samples = kinds[experiment, name], (first, groups[setting, name, "B"])
-            pairs = zip(keys, setting, strict=True)
-            varied = [f"{key} {text(value)}" for key, value in pairs if counts[key].max() > 1]
-            estimates = (outcome_summary.row(outcome, sample)["estimate"] for sample in samples)
-            rows.append(
-                {"experiment": experiment, "parameter": "study", "first": "A", "second": "B"}
-                | (ends[0] if ends else {})
-                | {"at": ", ".join([experiment, *varied])}
-                | comparisons.difference(outcome, *samples)
-                | dict(zip("AB", estimates, strict=True))
-            )
+        for (setting, name), group in table.groupby([settings, "outcome"]):
+            outcome, samples = kinds[experiment, name], [s for _, s in group.groupby("study")]
+            if len(samples) == 2:
+                pairs = zip(keys, setting, strict=True)
+                varied = [f"{key} {text(value)}" for key, value in pairs if counts[key].max() > 1]
+                estimates = (outcome_summary.row(outcome, s)["estimate"] for s in samples)
+                rows.append(
+                    {"at": ", ".join([experiment, *varied])}
+                    | comparisons.difference(outcome, *samples)
+                    | dict(zip("AB", estimates, strict=True))
+                )
     return rows, only
 
 
