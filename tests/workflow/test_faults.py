@@ -1,7 +1,9 @@
 """Faults around a run give one clear line and a non-zero exit, and leave no half-written file."""
 
+import subprocess
+
 import pytest
-from conftest import SYSTEMS, mounted
+from conftest import PATIENCE, SYSTEMS, mounted, wait
 from test_workflow import STUDY, edited
 
 
@@ -77,3 +79,17 @@ def test_a_failing_block_does_not_stop_the_others(half_project):
         assert len(done) == sum(1 for _ in HALF.blocks) - 1
     half_project.snakemake("logs")
     assert not set(SYSTEMS) & set(half_project.would_run())
+
+
+@pytest.mark.slow
+def test_two_runs_at_once(half_project):
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    first = half_project.begin("snakemake", "table_structures", *SMOKE, **silent)
+    try:
+        wait(lambda: list(half_project.folder.glob("results/smoke/job_logs/**/*.log")))
+        text = fails(half_project)
+        assert "another Snakemake works on results/smoke (process " in text
+        assert first.wait(timeout=PATIENCE) == 0
+    finally:
+        first.kill()
+    assert "table_structures" not in half_project.would_run()
