@@ -318,7 +318,7 @@ class Pipeline:
 
     def block_study(self, wildcards: Any) -> str:
         """Return the argument for the study that is just the block of a job."""
-        return planning.argument(self.block(wildcards).study)
+        return planning.argument(self.block(wildcards).json)
 
 
 def rule_of(target: Target) -> str:

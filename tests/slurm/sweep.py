@@ -136,7 +136,7 @@ class Sweep:
     def here(self, folder, experiment="long"):
         """Train an experiment in this process, with results in a folder; return its embeddings."""
         study = planning.plan(self.config | {"results": str(folder / "here")})
-        blocks = run_blocks(study.part([experiment])).blocks
+        blocks = run_blocks(study.subset([experiment])).blocks
         return pd.concat([parquet.read_log(b, "embeddings") for b in blocks], ignore_index=True)
 
     def interruptions(self, experiment="long"):

@@ -71,14 +71,14 @@ job.run_block(block, "cpu", progress)
 @pytest.fixture
 def orphan(block, begin):
     """A process that has run the block to its middle, and goes on when it reads a line."""
-    process = begin(ORPHAN, block.study)
+    process = begin(ORPHAN, block.json)
     assert process.stdout.readline() == "begun\n"
     return process
 
 
 def second(block):
     """Start a process for the same block; return it when it waits for the first."""
-    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", block.study]
+    command = [sys.executable, "-m", "circlet", "run", "--device", "cpu", "--study", block.json]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     said = process.stderr.readline()
     assert said.startswith("e/p17_d2_wd0/00000-00001: already runs (process ")
@@ -116,7 +116,7 @@ def test_who_waits_for_a_block_can_be_told_to_end(block):
     assert said.endswith(f"if that is gone, delete {path}\n")
     block.job_log.parent.mkdir(parents=True)
     block.job_log.write_text(said)
-    failures = terminal.failures(planning.plan(json.loads(block.study)), "my.yaml")
+    failures = terminal.failures(planning.plan(json.loads(block.json)), "my.yaml")
     assert f"if that is gone, delete {path} (log: {block.job_log})" in failures
     assert "checkpoints" not in failures
     assert "killed" not in failures
@@ -165,7 +165,7 @@ def test_a_block_that_was_finished_while_its_gpu_was_waited_for_is_not_run_again
         yield "cpu"
 
     monkeypatch.setattr(devices, "claim", claim)
-    cli.main(["run", "--device", "cuda", "--study", block.study])
+    cli.main(["run", "--device", "cuda", "--study", block.json])
     said = capsys.readouterr().err
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
 

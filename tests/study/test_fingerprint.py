@@ -144,7 +144,7 @@ def test_all_files_of_the_explorer_are_in_its_fingerprint(monkeypatch):
 def test_claims_and_systems_that_a_study_does_not_have_do_not_count(monkeypatch):
     def code():
         study = planning.plan_file(ROOT / "config/smoke.yaml")
-        part = study.part(study.of_systems(["particles"]), ["table2"])
+        part = study.subset(study.of_systems(["particles"]), ["table2"])
         part = planning.decode(part.json)
         return next(t.code for t in targets.tables(part) if t.name == "scorecard")
 

@@ -97,9 +97,9 @@ def check_jobs(study):
     for name in study.config.experiments:
         points = study.experiment(name)
         for block in (points[0].blocks[0], points[-1].blocks[-1]):
-            (own,) = planning.decode(block.study).blocks
+            (own,) = planning.decode(block.json).blocks
             assert (own.logs, own.point.spec) == (block.logs, block.point.spec)
-        again = planning.decode(study.part([name]).json).experiment(name)
+        again = planning.decode(study.subset([name]).json).experiment(name)
         assert [point.key for point in again] == [point.key for point in points]
 
 

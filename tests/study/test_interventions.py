@@ -88,7 +88,7 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
     plans = [planned(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
-    every = [*plans, plans[0].part(["e"]), planning.plan(json.loads(plans[0].json))]
+    every = [*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
     for one in every:
         assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
@@ -209,7 +209,7 @@ def test_a_base_may_have_a_base(tmp_path):
     )
     assert [b.point.experiment for b in whole.ordered_blocks] == ["a", "a", "b", "b", "c"]
     for block in whole.ordered_blocks:
-        alone = planning.plan(json.loads(block.study))
+        alone = planning.plan(json.loads(block.json))
         (again,) = alone.blocks
         assert again.point.spec == block.point.spec
         assert again.logs == block.logs

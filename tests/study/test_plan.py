@@ -23,7 +23,7 @@ def test_a_part_has_one_order_however_its_study_is_given():
     swept = experiment(sweep={"weight_decay": [0, 1], "hidden": [8, 4]})
     kept = [{"keep": {"strongest": [1, 2], "of": "b"}}]
     study = planned(c=swept | {"interventions": kept}, b=swept, a=experiment("particles"))
-    parts = [s.part(["c", "b", "a"]) for s in (study, planning.plan(json.loads(study.json)))]
+    parts = [s.subset(["c", "b", "a"]) for s in (study, planning.plan(json.loads(study.json)))]
     assert study.points[0].experiment == "c"
     assert parts[0].points[0].experiment == "a"
     assert [p.key for p in parts[0].points] == [p.key for p in parts[1].points]
@@ -72,8 +72,8 @@ def test_the_job_of_a_block_has_the_names_and_makes_what_is_planned(sweep):
         for i, schedule in enumerate(({}, {"every": 2}, {"at": [3]}, {"every": 50})):
             every[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
     for block in planned(**every).blocks:
-        (again,) = planning.plan(json.loads(block.study)).blocks
-        assert (again.logs, again.inputs, again.study) == (block.logs, block.inputs, block.study)
+        (again,) = planning.plan(json.loads(block.json)).blocks
+        assert (again.logs, again.inputs, again.json) == (block.logs, block.inputs, block.json)
         assert again.point.spec == block.point.spec, block.key
 
 
@@ -88,7 +88,7 @@ def test_a_point_keeps_its_folder_whatever_is_swept_later(tmp_path):
     rates = ["p17_d2_wd0", "p17_d2_learning_rate-0.001_wd0"]
     assert made(sweep=RATES) == rates
     kept = planning.plan(config(tmp_path, sweep=RATES)).points[0]
-    assert (kept.spec, kept.blocks[0].study) == (plain.spec, plain.blocks[0].study)
+    assert (kept.spec, kept.blocks[0].json) == (plain.spec, plain.blocks[0].json)
     hidden = [SYSTEMS["constant_attention"].defaults["hidden"], 8]
     wider = [f"p17_d2_hidden-8_learning_rate-{rate}_wd0" for rate in (0.01, 0.001)]
     assert made(sweep=RATES | {"hidden": hidden}) == rates + wider
@@ -134,14 +134,14 @@ def test_blocks_cover_the_seeds_once():
 
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A later release adds a parameter and a kind of log, at their defaults."""
-    before = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
+    before = [(block.json, block.point.spec) for block in planning.plan(config()).blocks]
     known = SYSTEMS["constant_attention"]
     parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
     logs = {**known.logs, "gradient_norms": Log(None)}
     later = dict(SYSTEMS.items()) | {known.name: replace(known, parameters=parameters, logs=logs)}
     monkeypatch.setattr(declared_systems.Systems, "__getitem__", lambda _, name: later[name])
     assert planning.plan(config()).points[0].parameters["dropout"] == 0
-    after = [(block.study, block.point.spec) for block in planning.plan(config()).blocks]
+    after = [(block.json, block.point.spec) for block in planning.plan(config()).blocks]
     assert after == before
 
 

@@ -125,7 +125,7 @@ def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):
     study = planning.plan(config_of(mine) | {"reproduce": {"mine.rates": "e"}})
     assert "collections" not in json.loads(study.json)
     for block in study.blocks:
-        again = next(planning.plan(json.loads(block.study) | {"collections": [str(mine)]}).blocks)
+        again = next(planning.plan(json.loads(block.json) | {"collections": [str(mine)]}).blocks)
         assert (again.logs, again.point.spec) == (block.logs, block.point.spec)
     for target in targets.ordered(study):
         assert target.key == as_its_job_sees_it(target).key

@@ -111,4 +111,4 @@ def test_a_study_without_the_log_is_told_what_to_log(system):
         planning.plan(config(system=system) | ASKED)
     both = {"other": experiment(system), **logging()["experiments"]}
     whole = planning.plan(config() | ASKED | {"experiments": both})
-    assert planning.decode(whole.part(["other"]).json).points
+    assert planning.decode(whole.subset(["other"]).json).points

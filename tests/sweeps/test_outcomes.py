@@ -222,7 +222,7 @@ def test_jobs_of_a_study_without_a_usual_milestone_may_have_its_name(mine):
     with pytest.raises(ConfigError, match=r"milestones.delay: is also an outcome .* `delay: null`"):
         planning.plan(config_of(mine))
     whole = planning.plan(config_of(mine) | {"milestones": {"delay": None}})
-    part = whole.part(["e"], with_keys=()).json
+    part = whole.subset(["e"], with_keys=()).json
     assert planning.decode(part, [str(mine)]).points
 
 

@@ -73,7 +73,7 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
 
 def test_tables_hold_what_the_logs_say(tmp_path):
     """Final signals of ``survival`` are those of the log, and rates are counts of its rows."""
-    study = smoke(tmp_path).part(["initial_signals"], ["initial_signals"])
+    study = smoke(tmp_path).subset(["initial_signals"], ["initial_signals"])
     make_tables(run_blocks(study), "circle_counts", "outcome_summary", "survival_rates")
     survival = parquet.read_table(study, "survival")
     for block in study.blocks:

@@ -129,7 +129,7 @@ def jobs(config):
     """Return the parameters by which Snakemake decides which jobs must run."""
     study = planning.plan(config)
     made = {target.name: target.study.json for target in targets.ordered(study)}
-    return made | {block.key: block.study for block in study.blocks}
+    return made | {block.key: block.json for block in study.blocks}
 
 
 def test_another_spelling_of_any_config_changes_no_job():

@@ -30,7 +30,7 @@ def only_a_part(study):
 
 PART = ("weight_decay", "decay_scan", "alignment")
 SMOKE = ("--profile", "profiles/local", "--configfile", "config/smoke.yaml")
-HALF = STUDY.part(PART)
+HALF = STUDY.subset(PART)
 
 
 def test_snakemake_says_what_is_bad_in_one_line(empty_project):

@@ -23,7 +23,7 @@ def _folder(results: Path) -> Path:
 
 def _place(block: Block, log: Path) -> Path:
     """Return the place of a copy: another one if the settings or the code are others."""
-    made_from = f"{block.study} {block.point.version} {fingerprint.of_system(block.point.system)}"
+    made_from = f"{block.json} {block.point.version} {fingerprint.of_system(block.point.system)}"
     name = hashlib.sha256(made_from.encode()).hexdigest()[:16]
     return _folder(block.point.results) / name / log.name
 

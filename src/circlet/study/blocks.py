@@ -121,7 +121,7 @@ class Block:
         return config
 
     @property
-    def study(self) -> str:
+    def json(self) -> str:
         """Config of a study with only this block, as canonical JSON, for its job.
 
         The config names no other blocks, and no default of a parameter or log that another release

@@ -206,4 +206,4 @@ def _alone(point: "Point") -> str:
     """Return the study of a point's first block, without settings that do not affect a step."""
     schedules = {kind: usual and Schedule() for kind, usual in point.schedules.items()}
     settings = structs.replace(point.settings, log=Logs(**schedules))
-    return replace(point, settings=settings, interventions=[], parent=None).blocks[0].study
+    return replace(point, settings=settings, interventions=[], parent=None).blocks[0].json

@@ -115,7 +115,7 @@ class Study:
         """Return the path of a table."""
         return self.folder / "tables" / f"{name}.parquet"
 
-    def part(
+    def subset(
         self,
         experiments: Iterable[str],
         with_roles: Iterable[str] = (),
@@ -162,7 +162,7 @@ class Study:
         }
         kept = [role for role, name in self.reproduce.items() if name in begun]
         return replace(
-            self.part(begun, kept),
+            self.subset(begun, kept),
             folder=self.results / "partial",
             missing={key: names for key, names in missing.items() if names},
             whole=self,

@@ -152,7 +152,7 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
     keys = {*says.config}
     if isinstance(says, Table) and says.derived_metrics:
         keys.add("derived_metrics")
-    part = study.part(_experiments(says, study), _roles(says, study), keys)
+    part = study.subset(_experiments(says, study), _roles(says, study), keys)
     in_part = _made(part)  # the tables that its job knows
     tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
     needed = set(says.tables)
@@ -227,7 +227,7 @@ def figures(study: Study) -> list[Target]:
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
     says = declared(PlotKind, plot.module)
-    part = study.part([plot.experiment], (), says.config)
+    part = study.subset([plot.experiment], (), says.config)
     part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))
     tables = tuple(made[name] for name in says.tables)
     outputs = [study.folder / "figures" / f"{plot.name}.{end}" for end in ("svg", "png")]

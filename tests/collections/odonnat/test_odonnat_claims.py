@@ -117,7 +117,7 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
     roles = ("heads", "seed_effects", "scratch", "transfer", "curriculum")
     for n in (1, 2, len(roles)):
         for some in itertools.combinations(roles, n):
-            part = whole.part([whole.reproduce[r] for r in some], some)
+            part = whole.subset([whole.reproduce[r] for r in some], some)
             found = table_of(odonnat_claims, part).set_index("claim")
             assert ("successes" in found.index) == ("heads" in some)
             if "transfer" in some:
@@ -128,7 +128,7 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
 def test_transfers_name_the_parent(finished, monkeypatch):
     monkeypatch.chdir(finished.folder)
     study = planning.plan_file(ROOT / "config/smoke.yaml")
-    part = study.part(["transfer", "curriculum"], ["transfer", "curriculum"])
+    part = study.subset(["transfer", "curriculum"], ["transfer", "curriculum"])
     rows = table_of(transfers, part)
     runs = parquet.read_table(part, "heads").set_index("run_id")
     assert set(rows["experiment"]) == {"transfer", "curriculum"}

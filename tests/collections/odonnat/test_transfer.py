@@ -90,7 +90,7 @@ def test_a_line_between_two_ends(tmp_path):
         curriculum_scratch=small(parameters={"p": 3}),
     )  # fmt: skip
     run_blocks(whole)
-    table = table_of(interpolations, whole.part(roles, roles))
+    table = table_of(interpolations, whole.subset(roles, roles))
     assert set(table["t"].round(2)) == set(np.linspace(0, 1, 51).round(2))
     end = table[(table["t"] == 1) & (table["seed"] == 1)]
     runs = parquet.read_log(whole.experiment("curriculum")[0].blocks[0], "runs").set_index("seed")

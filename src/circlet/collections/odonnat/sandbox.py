@@ -24,7 +24,7 @@ def picture(study: Study, run_id: str, step: int | None, path: Path | None) -> P
     experiments = study.of_systems([SYSTEM])
     if not experiments:
         raise ConfigError(f"the study has no experiment with {SYSTEM}")
-    runs = log_frames.runs(study.part(experiments))
+    runs = log_frames.runs(study.subset(experiments))
     if run_id not in runs:
         raise ConfigError(f"there is no run {run_id!r} of {SYSTEM}; they are named as {min(runs)}")
     block, seed = runs[run_id]
