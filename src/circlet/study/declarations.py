@@ -7,7 +7,7 @@ constants begin with an underscore, so that a misspelt declaration is an error.
 A table also declares its ``COLUMNS`` and defines ``table(study)``, which returns its rows: a frame,
 or frames or dicts one by one. If its first column is ``RUN``, `circlet.analysis.make` adds the
 other keys and the seeds of the runs. A figure's docstring is its caption; it defines
-``draw(study)``, which returns a matplotlib figure, and computes nothing that a table could hold.
+``draw(study)``, which returns a matplotlib figure, and computes no number that readers may quote.
 """
 
 import ast
