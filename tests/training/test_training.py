@@ -3,7 +3,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 import torch
-from conftest import CPU, point_of, ran
+from conftest import CPU, point_of, ran, trained_logs
 
 from circlet.analysis import spectrum
 from circlet.collections.musat.equations import constant_attention
@@ -61,7 +61,7 @@ def test_footer_says_what_made_a_log(tmp_path):
 
 def test_fixed_seeds_fix_what_they_name(tmp_path):
     settings = {"steps": 1, "seeds": {"count": 2, "embedding": 5}}
-    tables = run.run(point_of(tmp_path, **settings), [0, 1], CPU)
+    tables = trained_logs(point_of(tmp_path, **settings), [0, 1])
     start = tables["embeddings"].to_pandas().query("step == 0")
     first, second = (np.stack(start[start["seed"] == s]["vector"]) for s in (0, 1))
     np.testing.assert_array_equal(first, second)
@@ -74,12 +74,12 @@ def test_too_little_memory_is_said(tmp_path, monkeypatch):
     error = RuntimeError(
         "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory"
     )
-    monkeypatch.setattr(job.native_run, "run", Mock(side_effect=error))
+    monkeypatch.setattr(job.native_run, "run_alone", Mock(side_effect=error))
     block = point_of(tmp_path).blocks[0]
     with pytest.raises(CircletError, match="not enough memory for 2 runs; set a smaller `block`"):
         job.run_block(block, "cpu")
     error = RuntimeError("CUDA error: an illegal memory access was encountered")
-    monkeypatch.setattr(job.native_run, "run", Mock(side_effect=error))
+    monkeypatch.setattr(job.native_run, "run_alone", Mock(side_effect=error))
     with pytest.raises(RuntimeError, match="illegal"):
         job.run_block(block, "cpu")
 
@@ -93,13 +93,13 @@ def test_one_diverged_run_leaves_its_neighbours_alone(monkeypatch):
         return arrays
 
     monkeypatch.setattr(constant_attention, "initial", planted)
-    runs = run.run(point_of(), [0, 1, 2], CPU)["runs"].to_pandas()
+    runs = trained_logs(point_of(), [0, 1, 2])["runs"].to_pandas()
     assert list(runs["status"]) == ["finished", "diverged", "finished"]
 
 
 def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
     """All weights are still finite at that step."""
-    tables = run.run(point_of(steps=1, parameters={"learning_rate": 1e30}), [0, 1], CPU)
+    tables = trained_logs(point_of(steps=1, parameters={"learning_rate": 1e30}), [0, 1])
     assert np.isfinite(np.concatenate(tables["parameters"].to_pandas()["values"])).all()
     assert set(tables["runs"].to_pandas()["status"]) == {"diverged"}
 
@@ -107,7 +107,7 @@ def test_a_loss_that_overflows_at_the_last_step_is_a_divergence():
 def test_seconds_are_cpu_time_that_the_runs_share(monkeypatch):
     clock = iter(range(0, 1000, 10))
     monkeypatch.setattr(run.time, "process_time", lambda: next(clock))
-    runs = run.run(point_of(), [0, 1, 2, 3], CPU)["runs"].to_pandas()
+    runs = trained_logs(point_of(), [0, 1, 2, 3])["runs"].to_pandas()
     assert list(runs["seconds"]) == [17.5] * 4  # seven times ten seconds, shared by four runs
 
 
