@@ -51,6 +51,7 @@ def _parser(modules: dict[str, str]) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_study_commands(subparsers)
     _add_target_commands(subparsers)
+    _add_bench(subparsers)
     _add_commands_without_config(subparsers)
     for name, module in modules.items():
         command = _load_command(module)
@@ -154,7 +155,7 @@ def _add_target_commands(subparsers) -> None:
             parser.add_argument("name")
 
 
-def _add_commands_without_config(subparsers) -> None:
+def _add_bench(subparsers) -> None:
     text = "measure training speed on this machine in half a minute: each system at its defaults"
     parser = subparsers.add_parser("bench", help=text, description=text)
     parser.set_defaults(function=commands.bench, log=None)
@@ -170,6 +171,9 @@ def _add_commands_without_config(subparsers) -> None:
         action="store_true",
         help="instead, compare with JAX on one core, without logs, in three minutes",
     )
+
+
+def _add_commands_without_config(subparsers) -> None:
     text = (
         "compare config, code, outcomes (paired by seed) and verdicts of two studies, or all values"
     )
