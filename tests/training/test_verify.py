@@ -135,10 +135,6 @@ EQUAL = {
     "checkpoints of one run": (
         False, {"forward": "return self.output(checkpoint(self.hidden, pairs, use_reentrant=False))"
                 }),
-    "weights in a list and a hook of one run": (
-        False, {"init": "w = self.output.weight\nself.all = [w]\nmask = torch.rand(w.shape) > 0.5\n"
-                        "w.register_hook(lambda g: g * mask.to(g))",
-                "forward": "return self.hidden(pairs) @ self.all[0].T + self.output.bias"}),
     "a layer that is there three times": (
         True, {"init": "self.layers = nn.ModuleList([nn.Linear(width, width)] * 3)\n"
                        "self.last = nn.Linear(width, width)\n"

@@ -1,8 +1,7 @@
 """Systems that declare a network, examples and a loss, but no gradient.
 
-`FromLoss` gives such a system the functions of one with a gradient (`circlet.systems`). The network
-of a lone run is called as in a plain PyTorch loop; those of many runs are stacked with
-`torch.func`, ``functional_call`` under ``vmap``.
+`FromLoss` gives such a system the functions of one with a gradient (`circlet.systems`): it stacks
+the networks of many runs with `torch.func`, ``functional_call`` under ``vmap``, and differentiates.
 """
 
 import copy
@@ -39,7 +38,7 @@ class Examples:
     """The training data of a group of runs: all of it, or a batch."""
 
     parts: dict[str, Tree]  # "train" and other sets: tensors (runs, examples, ...)
-    network: nn.Module | None  # of the first run; also called with weights of the others
+    network: nn.Module | None  # of the first run; weights of any run are put into it
     buffers: dict[str, Tensor]  # the network's buffers that differ between runs, (runs, ...)
     parameters: dict[str, Any]
     seeds: Sequence[Seeds]
@@ -216,50 +215,40 @@ class FromLoss(UserFunctions):
         self, weights: dict[str, Tensor], data: Examples, train: Tree
     ) -> dict[str, Tensor | None]:
         """Return gradients of one run's loss; None for weights that it does not depend on."""
-        network, own = self._holding(weights, data)
-        trained = {name: values for name, values in own.items() if values.requires_grad}
-        with torch.enable_grad(), self._unchanged("loss()", data.network):
-            loss = self._loss(network, first(train))
+        leaves = {name: values.detach().requires_grad_() for name, values in weights.items()}
+
+        # Differentiate while the network has these weights, because checkpointed parts run again.
+        def gradients(network: Any, examples: Tree) -> tuple[Tensor | None, ...]:
+            loss = self._loss(network, examples)
             if not loss.requires_grad:
                 raise self._error("loss() does not depend on the weights in a way that can be "
                                   "differentiated")  # fmt: skip
             try:
-                found = torch.autograd.grad(loss, list(trained.values()), allow_unused=True)
+                derivatives = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
             except RuntimeError as error:
                 if lacks_memory(error) or place_in_own(error):
                     raise
                 line = " ".join(str(error).split())
                 raise self._error(f"loss() cannot be differentiated: {line}") from error
-        gradients = dict(zip(trained, found, strict=True))
-        for name, values in gradients.items():
-            if values is not None and values.layout != torch.strided:
-                raise self._error(f"loss() has a sparse gradient of {name}: set sparse=False")
-        for name, values in own.items():
-            if values.data_ptr() != weights[name].data_ptr():  # the call has replaced them
-                weights[name].copy_(values.data)
-        return dict.fromkeys(own) | gradients
+            for name, values in zip(leaves, derivatives, strict=True):
+                if values is not None and values.layout != torch.strided:
+                    raise self._error(f"loss() has a sparse gradient of {name}: set sparse=False")
+            return derivatives
 
-    def _holding(self, weights: dict[str, Tensor], data: Examples) -> tuple[Any, dict[str, Tensor]]:
-        """Return a network that holds the weights of the first run, and its parameters by name.
-
-        Without a network, both are the weights.
-        """
-        if data.network is None:
-            own = {name: values.detach().requires_grad_() for name, values in weights.items()}
-            return own, own
-        own = {self.logged(name): values for name, values in data.network.named_parameters()}
-        for name, values in own.items():
-            values.data = weights[name]
-        return data.network, own
+        with torch.enable_grad(), self._unchanged("loss()", data.network):
+            derivatives = self._call(
+                data.network, gradients, leaves, first(data.buffers), first(train)
+            )
+        return dict(zip(leaves, derivatives, strict=True))
 
     def metrics(self, weights: dict[str, Tensor], data: Examples) -> dict[str, Tensor]:
         """Return the metrics of every run by name, each of shape (runs,)."""
         call = functools.partial(self._call, data.network, self.measured)
 
         def of_one_run() -> dict[str, Tensor]:
-            network, _ = self._holding(first(weights), data)
+            leaves = {name: values.detach().requires_grad_() for name, values in weights.items()}
             with self._unchanged("metrics()", data.network):
-                return self.measured(network, first(data.parts))
+                return call(first(leaves), first(data.buffers), first(data.parts))
 
         def differentiable(leaves: dict[str, Tensor], *others: Any) -> tuple[Tensor, Any]:
             return torch.stack([values.sum() for values in leaves.values()]).sum(), call(

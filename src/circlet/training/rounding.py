@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
 from circlet.systems import trees
-from circlet.training.purity import equal
+from circlet.training.plain_loop import equal
 
 CLOSE = 1e-5  # largest difference attributed to float64 rounding, as a share of a change
 ROUNDING = 10  # largest allowed ratio of a difference to the effect of rounding

@@ -21,8 +21,9 @@ from circlet.errors import CircletError, lacks_memory
 from circlet.lazy_import import load
 from circlet.study.points import Point
 from circlet.study.registry import imported_anew, path_of, place_in_own
-from circlet.training import autograd, purity, rounding
+from circlet.training import autograd, rounding
 from circlet.training.group import Arrays
+from circlet.training.plain_loop import PlainLoss, equal
 from circlet.training.rounding import CLOSE, Shares, Values
 from circlet.training.run import group_size, initials, run_group
 
@@ -77,12 +78,6 @@ def verify(
             if dtype == point.settings.dtype:
                 raise
     raise AssertionError  # these are all types
-
-
-class _Plain(autograd.FromLoss):
-    """The functions of a system, whose gradients are always those of its loss."""
-
-    gradients = autograd.FromLoss.autograd
 
 
 class _Trial:
@@ -214,12 +209,12 @@ class _Trial:
         return ends
 
     def _end(self, seed: int, noise: float) -> Values:
-        plain = _Plain(load(self.point.system.equations), self.point.system)
+        plain = PlainLoss(load(self.point.system.equations), self.point.system)
         steps = run_group(self._point(None), [seed], self.device, self.parents, plain=plain)
         group, random = next(steps), np.random.default_rng(0)
         for name, values in group.weights.items():
             start = self.starts[seed][name]
-            if not purity.equal([values[0]], [torch.as_tensor(start).to(values)]):
+            if not equal([values[0]], [torch.as_tensor(start).to(values)]):
                 raise CircletError(
                     f"{self.path}: network() does not follow the seeds: without other runs before "
                     f"it, seed {seed} has other {name}; draw with PyTorch or from seeds.stream(), "
@@ -234,7 +229,7 @@ class _Trial:
         end = {name: values.clone() for name, values in end.items()}
         if not self.is_pure:
             self.is_pure = True
-            purity.check(plain, group.weights, group.data)
+            plain.check_purity(group.weights, group.data)
         return end
 
     def _differences(self, trained: dict[int, Values], plain: dict[int, Values]) -> Shares:
