@@ -27,27 +27,20 @@ def trained(point, seeds):
     return group.stack.arrays
 
 
-def plain_loop(point, seed, decays=None, after=lambda optimizer, step: None):
-    """Return the final weights of a plain training loop: nn.Module, autograd, torch.optim.
-
-    ``decays`` has multiples of the weight decay by name; ``after`` is called after every step.
-    """
+def plain_loop(point, seed):
+    """Return the final weights of a plain training loop: nn.Module, autograd, torch.optim."""
     equations, seeds = autograd.equations(point.system), point.seeds(seed)
     parameters, dtype = point.parameters, getattr(torch, point.settings.dtype)
     network = trees.cast(equations.network(parameters, seeds), dtype)
     start = equations.initial(parameters, seeds)
     for name, values in network.named_parameters():
         values.data.copy_(torch.as_tensor(start[equations.logged(name)]))
-    decay, decays = parameters.get("weight_decay", 0), decays or {}
-    own = [
-        {"params": [values], "weight_decay": decay * decays.get(name, 1)}
-        for name, values in network.named_parameters()
-        if values.requires_grad
-    ]
+    own = [values for values in network.parameters() if values.requires_grad]
+    decay = parameters.get("weight_decay", 0)
     optimizer = {
-        "adamw": lambda lr: torch.optim.AdamW(own, lr, fused=True),
-        "adam": lambda lr: torch.optim.Adam(own, lr, fused=True),
-        "sgd": lambda lr: torch.optim.SGD(own, lr, parameters["momentum"]),
+        "adamw": lambda lr: torch.optim.AdamW(own, lr, weight_decay=decay, fused=True),
+        "adam": lambda lr: torch.optim.Adam(own, lr, weight_decay=decay, fused=True),
+        "sgd": lambda lr: torch.optim.SGD(own, lr, parameters["momentum"], weight_decay=decay),
     }[parameters["optimizer"]](parameters["learning_rate"])
     train = trees.typed(equations.examples(parameters, seeds)["train"], dtype)
     n = len(trees.tensors(train)[0])
@@ -60,7 +53,6 @@ def plain_loop(point, seed, decays=None, after=lambda optimizer, step: None):
         optimizer.zero_grad()
         equations.own.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023
         optimizer.step()
-        after(optimizer, step + 1)
     return {equations.logged(n): v.detach() for n, v in network.named_parameters()}
 
 

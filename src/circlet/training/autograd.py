@@ -183,7 +183,7 @@ class FromLoss(UserFunctions):
         """Do the same as ``gradients``, always by automatic differentiation."""
         train, several = data.parts["train"], len(next(iter(weights.values()))) > 1
         if not several or (data.used and count(train) not in data.used):
-            gradients = self._of_one_run(first(weights), data, train)
+            gradients = self._of_one_run(_first(weights), data, train)
             self._check_used(gradients, data)
         if not several:
             for name, value in gradients.items():
@@ -192,7 +192,7 @@ class FromLoss(UserFunctions):
                 else:
                     out[name].copy_(value[None])
             return
-        alone = functools.partial(self._of_one_run, first(weights), data, train)
+        alone = functools.partial(self._of_one_run, _first(weights), data, train)
         call = functools.partial(self._call, data.network, self._loss)
         with self._stacked("loss()", alone):
             stacked = vmap(grad(call))(weights, data.buffers, train)
@@ -202,8 +202,8 @@ class FromLoss(UserFunctions):
     def _check_used(self, gradients: dict[str, Tensor | None], data: Examples) -> None:
         """Check that the loss depends on the same weights as in step 1."""
         used = {name for name, values in gradients.items() if values is not None}
-        for before in [*data.used.values()][:1]:
-            if differing := used ^ before:
+        for first in [*data.used.values()][:1]:
+            if differing := used ^ first:
                 name = min(differing)
                 raise self._error(
                     f"loss() depends on {name} in some steps only: add 0 * {name}.sum() to the "
@@ -237,7 +237,7 @@ class FromLoss(UserFunctions):
 
         with torch.enable_grad(), self._unchanged("loss()", data.network):
             derivatives = self._call(
-                data.network, gradients, leaves, first(data.buffers), first(train)
+                data.network, gradients, leaves, _first(data.buffers), _first(train)
             )
         return dict(zip(leaves, derivatives, strict=True))
 
@@ -248,7 +248,7 @@ class FromLoss(UserFunctions):
         def of_one_run() -> dict[str, Tensor]:
             leaves = {name: values.detach().requires_grad_() for name, values in weights.items()}
             with self._unchanged("metrics()", data.network):
-                return call(first(leaves), first(data.buffers), first(data.parts))
+                return call(_first(leaves), _first(data.buffers), _first(data.parts))
 
         def differentiable(leaves: dict[str, Tensor], *others: Any) -> tuple[Tensor, Any]:
             return torch.stack([values.sum() for values in leaves.values()]).sum(), call(
@@ -320,7 +320,7 @@ def _weights(network: nn.Module) -> Arrays:
     return {n: v.detach().double().numpy().copy() for n, v in network.named_parameters()}
 
 
-def first(tree: Tree) -> Tree:
+def _first(tree: Tree) -> Tree:
     """Return the first run's part of a tree."""
     return trees.mapped(lambda values: values[0], tree)
 

@@ -4,18 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from circlet.errors import CircletError
 from circlet.systems import trees
-from circlet.training.plain_loop import equal
+from circlet.training import purity
+from circlet.training.plain_loop import Values
 
 CLOSE = 1e-5  # largest difference attributed to float64 rounding, as a share of a change
 ROUNDING = 10  # largest allowed ratio of a difference to the effect of rounding
 
-Values = dict[str, Tensor]
-"""Weights of a run after some steps, and its metrics, by name."""
 Shares = dict[tuple[int, str], float]
 """Differences by seed and name."""
 
@@ -41,7 +39,7 @@ def beyond(
     """
     with _Coarsest() as coarsest:
         again = compute(plain)
-    if not all(equal(again[seed].values(), plain[seed].values()) for seed in plain):
+    if not all(purity.equal(again[seed].values(), plain[seed].values()) for seed in plain):
         raise CircletError(
             f"{path}: a plain PyTorch loop of this network gives other numbers when it is "
             "repeated: draw from seeds.stream(), or with PyTorch in network() and data(), and "

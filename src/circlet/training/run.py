@@ -111,15 +111,13 @@ def run_group(
     device: torch.device,
     parents: dict[int, Arrays] | None = None,
     saved: dict[str, Any] | None = None,
-    plain: Any = None,
 ) -> Iterator["RunGroup"]:
     """Run some seeds of a point together, from their initial arrays or a saved state to the end.
 
     Yields the group when it is ready, and whenever a step is done and recorded. ``parents`` has, by
-    seed, what interventions read from the end of another run: arrays by name. Functions of
-    ``plain`` replace those of the system, for a single run, and are called at every step.
+    seed, what interventions read from the end of another run: arrays by name.
     """
-    parameters, equations = point.parameters, plain or autograd.equations(point.system)
+    parameters, equations = point.parameters, autograd.equations(point.system)
     dtype = getattr(torch, point.settings.dtype)
 
     # The arrays of every run at step 0, after its interventions, and all runs in one tensor.
@@ -156,8 +154,7 @@ def run_group(
             gradients(weights, batch, gradient.arrays)
             optimiser.step(gradient.tensors)
 
-    launched = cuda_graphs.graphed if plain is None else lambda step, *_: step
-    advance = launched(step, data, device)
+    advance = cuda_graphs.graphed(step, data, device)
     batch = getattr(equations, "batch", lambda data, number: data)
     group = RunGroup(point, seeds, device, stack, optimiser, equations, data)
     if saved:
@@ -173,7 +170,7 @@ def run_group(
         if (changed := group.changes.settings(group.done)) != settings:
             settings = changed
             vars(optimiser).update(settings)
-            advance = launched(step, data, device)  # a graph holds its settings
+            advance = cuda_graphs.graphed(step, data, device)  # a graph holds its settings
         if group.done > 0:  # step 0 is the start
             advance(batch(data, group.done))
         group.constrain()

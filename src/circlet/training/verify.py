@@ -17,14 +17,13 @@ import torch
 from msgspec import structs
 
 from circlet.config.experiment import Logs, Schedule
-from circlet.errors import CircletError, lacks_memory
-from circlet.lazy_import import load
+from circlet.errors import CircletError
 from circlet.study.points import Point
-from circlet.study.registry import imported_anew, path_of, place_in_own
+from circlet.study.registry import path_of
 from circlet.training import autograd, rounding
 from circlet.training.group import Arrays
-from circlet.training.plain_loop import PlainLoss, equal
-from circlet.training.rounding import CLOSE, Shares, Values
+from circlet.training.plain_loop import PlainLoop, Values
+from circlet.training.rounding import CLOSE, Shares
 from circlet.training.run import group_size, initials, run_group
 
 FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
@@ -96,8 +95,8 @@ class _Trial:
         self.point = replace(point, settings=settings)
         self.device, self.dtype, self.parents = device, getattr(torch, dtype), parents
         self.equations: Any = autograd.equations(point.system)
-        self.is_usual = point.settings.dtype == dtype
-        self.is_pure = False  # whether it has been checked that calls leave nothing behind
+        usual = point.settings.dtype == dtype
+        self.plain = PlainLoop(self.point, parents, device, self.dtype, usual)
         self.path = path_of(point.system.equations)
         self.starts = {seed: initials(self.point, [seed], parents)[0] for seed in seeds}
 
@@ -188,49 +187,7 @@ class _Trial:
         return _by_seed(seeds, group.stack.arrays)
 
     def _ends(self, seeds: Collection[int], noise: float = 0.0) -> dict[int, Values]:
-        """Return weights and metrics of runs at the end of a plain loop, after a start with noise.
-
-        The author's modules are imported anew for every run, so that they hold nothing that they
-        drew or counted before.
-        """
-        ends = {}
-        for seed in seeds:
-            try:
-                with imported_anew(self.point.system.equations):
-                    ends[seed] = self._end(seed, noise)
-            except (RuntimeError, TypeError) as error:
-                if not self.is_usual or lacks_memory(error):
-                    raise
-                line = " ".join(str(error).split())
-                raise CircletError(
-                    f"{place_in_own(error) or self.path}: a plain PyTorch loop cannot "
-                    f"train this network: {line}"
-                ) from error
-        return ends
-
-    def _end(self, seed: int, noise: float) -> Values:
-        plain = PlainLoss(load(self.point.system.equations), self.point.system)
-        steps = run_group(self._point(None), [seed], self.device, self.parents, plain=plain)
-        group, random = next(steps), np.random.default_rng(0)
-        for name, values in group.weights.items():
-            start = self.starts[seed][name]
-            if not equal([values[0]], [torch.as_tensor(start).to(values)]):
-                raise CircletError(
-                    f"{self.path}: network() does not follow the seeds: without other runs before "
-                    f"it, seed {seed} has other {name}; draw with PyTorch or from seeds.stream(), "
-                    "and keep nothing that is drawn"
-                )
-            noisy = start * (1 + noise * random.standard_normal(start.shape))
-            values[0].copy_(torch.as_tensor(noisy))
-        while group.done < self.point.steps:
-            next(steps)
-        measured = {f"metric {name}": value for name, value in group.metrics().items()}
-        (end,) = _by_seed([seed], group.stack.arrays | measured).values()
-        end = {name: values.clone() for name, values in end.items()}
-        if not self.is_pure:
-            self.is_pure = True
-            plain.check_purity(group.weights, group.data)
-        return end
+        return {seed: self.plain.ends(seed, self.starts[seed], noise) for seed in seeds}
 
     def _differences(self, trained: dict[int, Values], plain: dict[int, Values]) -> Shares:
         """Return the norm of each difference, divided by how far the weights moved plus a step.
