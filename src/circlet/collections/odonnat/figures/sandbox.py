@@ -8,10 +8,11 @@ RUN_ID --configfile CONFIG.
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from circlet.analysis import log_frames
 from circlet.collections.odonnat import network_panels
-from circlet.plotting import panels
+from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
 
@@ -33,12 +34,27 @@ def drawn(
         axes.set_title(name, y=1.0)
         draw_panel(axes, view)
     for axes, what in zip(grid[-2:], ("loss", "accuracy"), strict=True):
-        panels.train_and_test(axes, losses.sort_values("step"), what, steps_per_epoch)
-        axes.axvline(step / steps_per_epoch, color="0.7", lw=0.7)
-        axes.tick_params(which="both", labelsize=6)
-    grid[-2].set_yscale("log")
-    grid[-1].legend(fontsize=6)
+        _curves(axes, losses.sort_values("step"), what, step, steps_per_epoch)
     return figure, grid
+
+
+def _curves(axes: Axes, losses: pd.DataFrame, what: str, step: int, steps_per_epoch: int) -> None:
+    epoch = losses["step"] / steps_per_epoch
+    so_far = losses["step"] <= step
+    for part, colour in (("train", "black"), ("test", style.GREY)):  # blue and orange are classes
+        line = losses[f"{part}_{what}"]
+        axes.plot(epoch, line, color=colour, lw=0.5, alpha=0.3)
+        axes.plot(epoch[so_far], line[so_far], color=colour, lw=1, label=part)
+    axes.axvline(step / steps_per_epoch, color="0.7", lw=0.7)
+    axes.tick_params(which="both", labelsize=6)
+    axes.legend(fontsize=6, loc="best")
+    if what == "loss":
+        axes.set_title("loss (nat), by epoch", y=1.0)
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.set_title("accuracy, by epoch", y=1.0)
+        axes.set_ylim(0, 1.05)
 
 
 def draw(study: Study) -> Figure:
