@@ -22,12 +22,12 @@ FILES = {  # of each kind: where they are in the collection, and their templates
 }
 
 
-def make(kind: str, path: Path, name: str = "") -> list[Path]:
+def make(kind: str, path: Path, name: str | None = None) -> list[Path]:
     """Make a collection, or a part of one that has a name, and return its files.
 
     A table or a figure is of the first system of the collection. Raises ConfigError.
     """
-    name = name or path.resolve().name
+    name = path.resolve().name if name is None else name
     _check_name(name)
     words = {"name": name, "title": name.replace("_", " ").capitalize()}
     if kind == "collection":

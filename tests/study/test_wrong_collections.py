@@ -24,9 +24,10 @@ WRONG = {
         ("TABLES = ()", "TABLES = tuple([])", "TABLES must be a literal"),
         ("TABLES = ()", 'TABLES = ()\nTABLES += ("runs",)', "TABLES must be a literal"),
         ("TABLES = ()", "TABLES = {[]: 1}", "TABLES must be a literal"),
-        ('("runs", "embeddings")', "(1, 2)", "got `int` - at `$.LOGS[0]`; write tuples of strings"),
+        ("TABLES = ()", 'TABLES = {"runs", "losses"}', "TABLES must be a tuple of strings"),
+        ('("runs", "embeddings")', "(1, 2)", "LOGS must be a tuple of strings"),
         ("TABLES = ()", 'TABLES = ()\nDERIVED_METRICS = {"reach": "far"}',
-         "got `str` - at `$.DERIVED_METRICS[...]`; write tuples of strings"),
+         "DERIVED_METRICS must give the meaning and the unit of each column"),
         ('("mine.drift",)', '("mine.drif",)',
          "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'? there are: "),
         ('"embeddings")', '"embedings")', "LOGS: there is no log 'embedings'"),
@@ -43,7 +44,7 @@ WRONG = {
         ("TABLES =", "COLUMNS = ()\nTABLES =", "COLUMNS is no"),
         ('"""Distance', '_TEXT = """Distance', "has no docstring; it is the"),
         ("def draw(study)", "class draw", "does not define draw("),
-        ('("mine.rates",)', '"all"', "got `str` - at `$.ROLES`; write tuples of strings"),
+        ('("mine.rates",)', '"all"', "ROLES must be a tuple"),
         ('"mine.rates"', '"mine.rate"', "ROLES: there is no role 'mine.rate'"),
         ('"mine.distances"', '"mine.distnces"',
          "TABLES: there is no table 'mine.distnces' (did you mean 'mine.dis"),
@@ -51,7 +52,10 @@ WRONG = {
     "run_list.py": [
         ('"mine.distances"', '"mine.distance"', "TABLES: there is no table 'mine.distance'"),
     ],
-    "plots/dots.py": [("", DOTS, "TABLES: there is no table 'runz' (did")],
+    "plots/dots.py": [
+        ("", DOTS, "TABLES: there is no table 'runz' (did"),
+        ("", DOTS.replace("runz", "runs") + "SHOWS = 'metric'\n", "SHOWS must be typing.Literal["),
+    ],
     "equations/drift.py": [
         ("\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data',
          'DATA must be a tuple of names, as in ("words.txt",)'),
@@ -115,6 +119,13 @@ def test_a_wrong_file_is_one_line_that_names_it(mine, file, old, new, expected):
         path.write_bytes(new if isinstance(new, bytes) else new.encode())
     said = refused(lambda: planning.plan(config_of(mine)))
     assert said.startswith(f"{path}:") and expected in said
+
+
+def test_a_collection_may_be_a_package_with_modules_of_its_own(mine):
+    for folder in ("tables", "figures", "plots"):
+        (mine / folder).mkdir(exist_ok=True)
+        (mine / folder / "__init__.py").write_text("HEIGHT = 3\n")
+    planning.plan(config_of(mine))
 
 
 def test_shipped_collections_refer_to_what_exists():

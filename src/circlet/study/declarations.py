@@ -14,7 +14,7 @@ import ast
 import functools
 import graphlib
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -95,8 +95,8 @@ class PlotKind(Declarations, frozen=True, kw_only=True):
     data: tuple[str, ...] = ()
     least: int = 0
     """Number of swept parameters that it needs."""
-    shows: str = "outcomes"
-    """``outcomes`` or ``metrics``."""
+    shows: Literal["outcomes", "metrics"] = "outcomes"
+    """What is drawn."""
     pools: bool = False
     """Whether it averages over parameters without a place."""
     most_panels: int = MAX_PANELS
@@ -124,6 +124,13 @@ KINDS = {
     "explorer.data": ExplorerData,
 }
 T = TypeVar("T", bound=Declarations)
+_TUPLE = "be a tuple of strings, as in ('runs',)"
+_FORMS = {  # what values of a type must do
+    tuple[str, ...]: _TUPLE,
+    tuple[str, ...] | str: _TUPLE,
+    dict[str, tuple[str, str]]: "give the meaning and the unit of each column, as in {'norm': "
+    "('norm of the weights', '')}",
+}
 PLACES = ("x", "y", "by", "facet")  # of swept parameters in a plot
 RESERVED = {  # columns of logs and tables of runs
     "status", "device", "dtype", "products", "commit", "seed", "steps", "seconds",
@@ -184,13 +191,21 @@ def declared(kind: type[T], module: str) -> T:
         raise ConfigError(f"{path}: does not define {kind.function}()")
     if kind.has_caption and not summary.docstring:
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
-    constants = literals(module)
-    for name in fields.keys() & upper:
+    constants, values = literals(module), dict[str, Any]()
+    for field in (field for field in structs.fields(kind) if field.encode_name in upper):
+        name = field.encode_name
         if name not in constants:
             raise ConfigError(
                 f"{path}: {name} must be a literal, because it is read without importing the module"
             )
-    try:
-        return msgspec.convert({name: constants[name] for name in fields.keys() & upper}, kind)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {error}; write tuples of strings, as in ('runs',)") from None
+        values[field.name] = value = constants[name]
+        try:
+            msgspec.convert(value, field.type)
+            is_valid = not isinstance(value, list | set)  # which would become tuples
+        except msgspec.ValidationError:
+            is_valid = False
+        if not is_valid:
+            raise ConfigError(
+                f"{path}: {name} must {_FORMS.get(field.type, 'be ' + str(field.type))}"
+            )
+    return kind(**values)

@@ -1,7 +1,7 @@
 """Fingerprints of code: hashes of a module and of all that it imports from circlet.
 
-Comments, docstrings and layout do not count, nor do modules that only find, read and check what
-others compute with (`CHECKS`): editing a message must not re-run anything.
+Comments, docstrings and layout do not count, nor do modules that only read and check what others
+compute with (`CHECKS`): editing a message must not re-run anything.
 """
 
 import functools
@@ -20,11 +20,11 @@ CHECKS = frozenset(
     f"circlet.{name}"
     for name in (
         *("errors", "lazy_import", "config.collection", "config.experiment", "config.model"),
-        *("config.reading", "config.schema", "study.checks", "study.cost", "study.declarations"),
-        *("study.fingerprint", "study.limits", "study.measured", "study.own_collections"),
-        *("study.own_systems", "study.registry", "study.sources", "study.user_cache"),
+        *("config.reading", "config.schema", "study.declarations", "study.fingerprint"),
+        *("study.limits", "study.sources", "study.user_cache"),
     )
 )
+OF_TRAINING = CHECKS | {"circlet.study.registry"}  # it also decides what tables are made from
 AUTOGRAD = 1  # raised when circlet changes numbers of systems that declare no version
 
 
@@ -92,7 +92,8 @@ def of_system(system: SystemSpec) -> str:
     has_kernel = "circlet.native" in closure(system.equations)
     kernels = tuple(sorted(KERNELS.iterdir())) if has_kernel else ()
     modules = (*TRAINERS, system.equations, *others)
-    return digest(*modules, data=kernels, texts=(summary(system.module).computing,))
+    texts = (summary(system.module).computing,)
+    return digest(*modules, data=kernels, texts=texts, without=OF_TRAINING)
 
 
 def of_equations(system: SystemSpec) -> str:
@@ -115,9 +116,14 @@ def own_code(module: str, declared: str = "") -> str:
 
 
 @functools.cache
-def digest(*modules: str, data: tuple[Path, ...] = (), texts: tuple[str, ...] = ()) -> str:
+def digest(
+    *modules: str,
+    data: tuple[Path, ...] = (),
+    texts: tuple[str, ...] = (),
+    without: frozenset[str] = CHECKS,
+) -> str:
     """Return the fingerprint of some modules with all that they import, of files, and of texts."""
-    all_modules = frozenset().union(*(closure(module, CHECKS) for module in modules))
+    all_modules = frozenset().union(*(closure(module, without) for module in modules))
     return hash_of(
         [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_text, data), *texts]
     )

@@ -86,10 +86,12 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
 def _declarations(collection: Collection) -> Iterator[tuple[str, Declarations]]:
     """Yield each module of a collection that declares something, with its declarations."""
     for name, kind in KINDS.items():
-        modules = [*collection.modules(name).values(), f"{collection.package}.{name}"]
-        for module in modules:
-            if path_of(module).is_file():
-                yield module, declared(kind, module)
+        modules = [*collection.modules(name).values()]
+        if name in ("run_list", "explorer.data"):  # one module, not a folder
+            modules = [f"{collection.package}.{name}"]
+        yield from (
+            (module, declared(kind, module)) for module in modules if path_of(module).exists()
+        )
 
 
 def _check_modules(collection: Collection) -> None:

@@ -162,9 +162,8 @@ def _trainer(
     run.settle_torch()
     where = torch.device(device)
     verify.verify(point, seeds, where, parents)
-    size = run.group_size(point, len(seeds), where)
-    parts = [seeds[first : first + size] for first in range(0, len(seeds), size)]
-    return parts, functools.partial(run.run_group, point, device=where, parents=parents)
+    train = functools.partial(run.run_group, point, device=where, parents=parents)
+    return run.groups(point, seeds, where), train
 
 
 def _saved(checkpoints: Sequence[Checkpoint], point: Point) -> list[dict[str, Any]]:

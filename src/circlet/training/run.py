@@ -90,6 +90,12 @@ def activations(point: Point, evaluated: bool = False) -> int:
     return counted.numbers
 
 
+def groups(point: Point, seeds: Sequence[int], device: torch.device) -> list[Sequence[int]]:
+    """Return the seeds of each group; with other groups, numbers differ by rounding."""
+    size = group_size(point, len(seeds), device)
+    return [seeds[first : first + size] for first in range(0, len(seeds), size)]
+
+
 class _Counting(TorchDispatchMode):
     """Counts the values in all computed tensors; views do not count."""
 
