@@ -215,7 +215,7 @@ def publish(arguments: argparse.Namespace) -> None:
 
 def make_new(arguments: argparse.Namespace) -> None:
     """Write template files, and print the next command."""
-    path, name = arguments.path, getattr(arguments, "name", "")
+    path, name = arguments.path, getattr(arguments, "name", None)
     for file in load("circlet.new").make(arguments.kind, path, name):
         print(f"made {file}")
     if arguments.kind == "collection":

@@ -3,10 +3,12 @@
 import difflib
 from collections.abc import Iterable
 
+RENAMED = {"measures": "derived_metrics", "MEASURES": "DERIVED_METRICS", "pictures": "plots"}
+
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question with the most similar name, and a space; empty if none is similar."""
-    near = difflib.get_close_matches(name, names, 1)
+    """Return a question with the new or most similar name, and a space; empty if there is none."""
+    near = [RENAMED[name]] if name in RENAMED else difflib.get_close_matches(name, names, 1)
     return f"did you mean {near[0]!r}? " if near else ""
 
 

@@ -101,6 +101,10 @@ BAD = {
     "epochs": (config(epochs=5), "e.epochs: constant_attention has no batches; give steps"),
     "log of epochs": (config(log={"curves": {"every_epochs": 1}}),
                       "every_epochs: constant_attention has no batch"),
+    "log of epochs of a sweep": (
+        config(system="particles", sweep={"f_a": [1, 2]}, log={"signals": {"every_epochs": 1}}),
+        "every_epochs: particles has no batch"),
+    "a former name": (config() | {"measures": []}, "(did you mean 'derived_metrics'? known: "),
     "order": (config(seeds={"count": 2, "order": 1}), "seeds.order: constant_attention has no bat"),
     "no frequencies": (
         config(system="sparse_transformer",

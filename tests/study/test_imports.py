@@ -108,7 +108,8 @@ def test_imports_point_to_the_ground(module):
 
 @pytest.mark.parametrize("file", [
     *(ROOT / "workflow").rglob("*.smk"), ROOT / "Snakefile", ROOT / "workflow/Snakefile",
-    ROOT / "src/circlet/pipeline.py", *(ROOT / "src/snakemake_logger_plugin_circlet").glob("*.py"),
+    *(ROOT / f"src/circlet/{name}.py" for name in ("pipeline", "job_requests")),
+    *(ROOT / "src/snakemake_logger_plugin_circlet").glob("*.py"),
 ], ids=lambda file: file.name)  # fmt: skip
 def test_of_snakemake_only_public_names_are_read_and_none_is_set(file):
     text = file.read_text()

@@ -113,8 +113,8 @@ def test_what_exists_is_never_renamed(decays, more, blocks):
     after = planning.plan(
         config(sweep={"weight_decay": decays}, seeds={"count": 2 * (blocks + more)})
     )
-    old = {str(b.log("runs")): b.study for b in before.blocks}
-    new = {str(b.log("runs")): b.study for b in after.blocks}
+    old = {str(b.log("runs")): b.json for b in before.blocks}
+    new = {str(b.log("runs")): b.json for b in after.blocks}
     assert old.items() <= new.items()
 
 

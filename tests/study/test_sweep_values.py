@@ -124,7 +124,7 @@ def test_some_points_have_more_seeds():
     counts = {(p.parameters["weight_decay"], p.parameters["p"]): p.count for p in found}
     assert counts == {(0, 5): 4, (0, 7): 2, (1, 5): 6, (1, 7): 6}
     fewer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2})
-    assert {b.study for p in fewer for b in p.blocks} < {b.study for p in found for b in p.blocks}
+    assert {b.json for p in fewer for b in p.blocks} < {b.json for p in found for b in p.blocks}
 
 
 def blocks(count, first=0, **changes):

@@ -17,7 +17,8 @@ WEIGHTS = "weights=lambda p, d, **_: p * d"
 WRONG = {
     "tables/distances.py": [
         ("TABLES = ()", "TABLES = ()\nTABELS = ()",
-         "TABELS is not a declaration (there are: TABLES, "),
+         "TABELS is not a declaration (did you mean 'TABLES'? there are: TABLES, "),
+        ("TABLES = ()", "TABLES = ()\nMEASURES = {}", "(did you mean 'DERIVED_METRICS'?"),
         ("COLUMNS =", "_COLUMNS =", "does not declare COLUMNS"),
         ("def table(", "def tabel(", "does not define table()"),
         ("def table(study):", "def table(study)", "distances.py:13: expected ':'"),

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from circlet.study import planning
 from circlet.study.swept import Swept
 from circlet.sweeps import panels
-from circlet.sweeps.plots import heat, trajectories
+from circlet.sweeps.plots import curves, heat, trajectories
 from circlet.sweeps.plots.forest import forest
 from circlet.systems.spec import Outcome
 
@@ -117,3 +117,14 @@ def test_long_titles_have_several_lines():
     panels.title(axes, "the mean number of steps until the loss has halved\nd 2", 1.5)
     lines = axes.get_title().splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= 24 and lines[-1] == "d 2"
+
+
+@pytest.mark.parametrize("values", [(1, 2), (0.1, 1, 100), (0.0, 0.3, 1.0)])
+def test_dots_of_runs_are_within_the_axes(values):
+    x = Swept("weight_decay", values)
+    runs = pd.DataFrame({"weight_decay": np.arange(300) % len(values), "seed": np.arange(300)})
+    axes = Figure().subplots()
+    panels.scale(axes, x)
+    low, high = axes.get_xlim()
+    at = curves._spread(x, runs)
+    assert low < at.min() and at.max() < high

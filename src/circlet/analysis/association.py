@@ -68,7 +68,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     whole, freedom, n = _fisher(pairs, stratum)
     if math.isnan(whole):
         return Estimate(n=n)
-    # With few units, or if all parts agree, pairs give the error (Bonett and Wright, 2000).
+    # With few units, or if all parts agree, pairs give the error (Bonett and Wright, 2000). All
+    # agree, too, if no pair is out of order: then ties alone differ between parts.
     half = Z * math.sqrt((1 + math.tanh(whole) ** 2 / 2) / freedom)
     over = _independent(frame)
     group = pd.factorize(frame[over])[0] % 50 if over else np.zeros(len(frame))
@@ -76,9 +77,15 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, strata: ArrayLike, units: Array
     parts = np.array([_fisher(pairs[rows], stratum[rows])[0] for rows in kept])
     if len(parts := parts[~np.isnan(parts)]) > 2:
         spread = jackknife_error(parts)
-        if spread > 1e-9:
+        if spread > 1e-9 and not all(_in_order(rows) for _, rows in frame.groupby("stratum")):
             half = float(stdtrit(len(parts) - 1, 0.975)) * spread
     return Estimate(math.tanh(whole), math.tanh(whole - half), math.tanh(whole + half), n)
+
+
+def _in_order(frame: "pd.DataFrame") -> bool:
+    """Return whether y nowhere falls, or nowhere rises, from one x to a larger one."""
+    low, high = frame.groupby("x")["y"].agg(["min", "max"]).to_numpy().T
+    return bool((high[:-1] <= low[1:]).all() or (low[:-1] >= high[1:]).all())
 
 
 def _independent(frame: "pd.DataFrame") -> str:

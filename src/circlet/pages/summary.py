@@ -82,7 +82,8 @@ def summary(study: Study) -> str:
             f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. Frozen studies of circlet "
             f"have judged {len(there)} of them: {claims.counted(there['frozen_verdict'])}."
         )
-    lines += ["", f"all {len(card)} claims: {terminal.python()} -m circlet scorecard"]
+    command = f"{terminal.python()} -m circlet scorecard"
+    lines += ["", f"all {len(card)} claims: {command} (with the same --configfile, if any)"]
     return "\n".join([*lines, *_pages(study)])
 
 

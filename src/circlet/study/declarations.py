@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import msgspec
 from msgspec import structs
 
-from circlet.errors import ConfigError
+from circlet.errors import ConfigError, did_you_mean
 from circlet.study import sources
 from circlet.study.registry import path_of
 from circlet.study.seeds import PURPOSES
@@ -182,8 +182,9 @@ def declared(kind: type[T], module: str) -> T:
     upper = [name for name in summary.assigned if name.isupper() and not name.startswith("_")]
     if unknown := [name for name in upper if name not in allowed]:
         raise ConfigError(
-            f"{path}: {unknown[0]} is not a declaration (there are: {', '.join(allowed)}); names "
-            f"of other constants must begin with an underscore: _{unknown[0]}"
+            f"{path}: {unknown[0]} is not a declaration ({did_you_mean(unknown[0], allowed)}"
+            f"there are: {', '.join(allowed)}); names of other constants must begin with an "
+            f"underscore: _{unknown[0]}"
         )
     if missing := [name for name, is_needed in allowed.items() if is_needed and name not in upper]:
         raise ConfigError(f"{path}: does not declare {missing[0]}")

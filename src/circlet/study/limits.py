@@ -35,7 +35,7 @@ def check_results(results: str) -> None:
 
 
 def check_totals(config: Config) -> None:
-    """Raise ConfigError if there are too many points, counted without listing them."""
+    """Raise ConfigError if there are too many points to list."""
     points = 0
     for where, experiment in config.located:
         points += _count(experiment)
@@ -43,7 +43,7 @@ def check_totals(config: Config) -> None:
 
 
 def check_blocks(points: Iterable[Point]) -> None:
-    """Raise ConfigError if there are too many blocks, counted without listing them."""
+    """Raise ConfigError if there are too many blocks."""
     blocks = 0
     for point in points:
         blocks += -(-point.count // point.block_size)  # approximate without `block`

@@ -148,7 +148,7 @@ class Study:
             parents={name: available[name] for name in sorted(needed - chosen)},
             **keys,
         )
-        return replace(self, config=part)  # without checks, which the whole has passed
+        return replace(self, config=part, is_checked=True)  # with the whole
 
     def partial(self, done: Iterable[Block]) -> "Study":
         """Return the study of the blocks that are done, with a separate folder.

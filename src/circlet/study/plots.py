@@ -222,6 +222,8 @@ def caption_intro(study: Study, plot: Plot) -> str:
     if study.whole:
         each += " planned"
     over = f" over {listed(parameters)}" if parameters else ""
+    if declared(PlotKind, plot.module).shows == "metrics":
+        over = " during training" + (f", by {listed(parameters)}" if parameters else "")
     what = listed(list(dict.fromkeys(shown)))
     per = f"{len(points)} settings with {each} each" if len(points) > 1 else each
     return f"{plot.experiment}: {what}{over}; {per}, {points[0].steps} steps."

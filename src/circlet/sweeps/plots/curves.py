@@ -25,11 +25,11 @@ LEAST = 1
 def _spread(x: Swept, runs: pd.DataFrame) -> np.ndarray:
     """Return the positions along the x axis, shifted a little by seed so that all dots are seen."""
     places, jitter = runs[x.name].to_numpy(), (runs["seed"].to_numpy() * 0.618034) % 1 - 0.5
-    where = panels.positions(x)
-    if x.is_log:
-        step = np.diff(np.log(where)).min()
-        return where[places] * np.exp(0.3 * step * jitter)
-    return where[places] + 0.3 * np.diff(where).min() * jitter
+    where = np.log(panels.positions(x)) if x.is_log else panels.positions(x)
+    # Dots of neighbours are apart, and those at the ends within the margins of `panels.scale`.
+    width = min(0.3 * np.diff(where).min(), 0.14 * np.ptp(where))
+    spread = where[places] + width * jitter
+    return np.exp(spread) if x.is_log else spread
 
 
 def _panel(
