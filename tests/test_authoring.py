@@ -54,6 +54,23 @@ def test_what_is_new_works_as_it_is(mine, capsys):
     assert study.points[0].system.name == f"{mine.name}.sums"
 
 
+def test_parts_of_new_collections_are_named_and_whole(tmp_path):
+    folder = tmp_path / "my_sums"
+    folder.mkdir()
+    new.make("collection", folder)
+    assert "title: My sums\n" in (folder / "collection.yaml").read_text()
+    (folder / "c.yaml").write_text("")
+    with pytest.raises(ConfigError, match=r"c\.yaml: already exists"):
+        new.make("system", folder, "c")
+    assert not (folder / "systems").exists()
+    with pytest.raises(ConfigError, match="must be lower-case"):
+        new.make("system", folder, "")
+    for name in ("b", "a"):
+        new.make("system", folder, name)
+    new.make("table", folder, "sizes")
+    assert 'SYSTEMS = ("my_sums.a",)' in (folder / "tables/sizes.py").read_text()
+
+
 def test_a_network_that_multiplies_has_no_frequencies(mine):
     new.make("system", mine, "products")
     edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")

@@ -59,7 +59,7 @@ def test_it_has_a_report_without_links_to_what_is_not_there(folder, tmp_path):
     text = page.read_text(encoding="utf-8")
     assert text.count("<figure") > 10
     assert "Weights and biases against weight decay" in text  # from a recomputed table
-    assert "A grid and a circle" not in text  # this figure needs logs
+    assert "Grids, a circle and their classifiers" not in text  # this figure needs logs
     assert "Not drawn: " in text  # figures with too few runs
     links = re.findall(r'(?:href|data-beside)="([^"]*)"', text)
     assert all(link.startswith(("#", "https://arxiv.org", "figures/")) for link in links)

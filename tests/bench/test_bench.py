@@ -1,13 +1,14 @@
 """The benchmark measures what it says. No test requires a speed."""
 
 import itertools
+import json
 import time
 
 import pytest
 import torch
 from conftest import CPU, built
 
-from circlet import bench, native
+from circlet import bench, cli, native
 from circlet.bench import training
 from circlet.training import native_run
 
@@ -29,6 +30,16 @@ def test_a_row_is_consistent():
         for ms in row["ms"].values():
             assert 0 < ms["min"] <= ms["median"] <= ms["max"]
         assert row["circlet"] == ("kernel" if row["system"] in KERNELS else "pytorch")
+
+
+def test_the_command_measures_the_training_of_each_system(monkeypatch, capsys):
+    monkeypatch.setattr(training, "systems", lambda: ["particles"])
+    monkeypatch.setattr(bench, "SECONDS", 0.01)
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    cli.main(["bench", "--json"])
+    measured = json.loads(capsys.readouterr().out)
+    assert [row["system"] for row in measured["training"]] == ["particles"]
+    assert "\nparticles " in bench.text(measured)
 
 
 def test_a_window_counts_runs_and_steps(monkeypatch):

@@ -16,6 +16,7 @@ from circlet.study import fingerprint, planning, registry, sources, targets, use
 @contextmanager
 def edited(monkeypatch, path, new=None):
     """Let a file have one more line, or be changed by a function, wherever it is read."""
+    assert any(file.as_posix().endswith(path) for file in registry.PACKAGE.rglob("*.*"))
     read, new = Path.read_text, new or ("\n" if path.endswith(".csv") else "x = 1\n")
     change = new if callable(new) else lambda text: f"{text}{new}"
 
@@ -39,6 +40,16 @@ FOLLOWED = {
     "training/run.py": False, "pages/report.py": False, "cli.py": False,
     "ding/tables/survival.py": False, "musat/__init__.py": False,
 }  # fmt: skip
+
+
+def test_what_only_reads_and_checks_is_no_more_than_that():
+    decide = ("config.schedules", "config.sweep_values", *(f"study.{name}" for name in (
+        "blocks", "claims_file", "contributions", "cost", "declared_systems", "interventions",
+        "measured", "milestones", "plan", "plots", "points", "seeds", "swept", "targets",
+        "validation")))  # fmt: skip
+    assert not fingerprint.CHECKS & {f"circlet.{name}" for name in decide}
+    rooms = {module.split(".")[1] for module in fingerprint.CHECKS}
+    assert rooms == {"errors", "lazy_import", "config", "study"}
 
 
 def test_a_fingerprint_follows_all_that_is_imported(monkeypatch):

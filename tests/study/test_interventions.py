@@ -107,6 +107,12 @@ def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
     assert point.keys["freeze"] is True
 
 
+def test_the_parents_of_a_subset_are_those_that_it_lacks(tmp_path):
+    whole = planned(tmp_path, a=small(), b=small(interventions=strongest("a")))
+    assert list(whole.subset(["b"]).config.parents) == ["a"]
+    assert not whole.subset(["a", "b"]).config.parents
+
+
 def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
     whole = planned(
         tmp_path,

@@ -31,6 +31,7 @@ WRONG = {
          "DERIVED_METRICS must give the meaning and the unit of each column"),
         ('("mine.drift",)', '("mine.drif",)',
          "SYSTEMS: there is no system 'mine.drif' (did you mean 'mine.drift'? there are: "),
+        ("TABLES = ()", 'OPTIONAL_TABLES = ("runz",)', "OPTIONAL_TABLES: there is no table 'runz'"),
         ('"embeddings")', '"embedings")', "LOGS: there is no log 'embedings'"),
         ('"embeddings")', '"curves")', "LOGS: of its systems: there is no log 'curves'"),
         ("TABLES = ()", 'TABLES = ()\nDATA = ("x.csv",)', "DATA: there is no file 'x.csv' beside"),
@@ -41,6 +42,7 @@ WRONG = {
         ("", "# Größe\n".encode("latin-1"), "cannot be read: 'utf-8' codec"),
     ],
     "figures/distances.py": [
+        ("TABLES =", "OPTIONAL_TABLES =", "does not declare TABLES"),
         ("TABLES =", "WIDTH, _HEIGHT = 3, 4\nTABLES =", "must begin with an underscore: _WIDTH"),
         ("TABLES =", "COLUMNS = ()\nTABLES =", "COLUMNS is no"),
         ('"""Distance', '_TEXT = """Distance', "has no docstring; it is the"),
@@ -55,7 +57,12 @@ WRONG = {
     ],
     "plots/dots.py": [
         ("", DOTS, "TABLES: there is no table 'runz' (did"),
+        ("", DOTS.replace('"""Dots."""', ""), "has no docstring; it is the"),
+        ("", DOTS.replace("runz", "runs").replace("()", '("z",)', 1), "there is no place 'z'"),
         ("", DOTS.replace("runz", "runs") + "SHOWS = 'metric'\n", "SHOWS must be typing.Literal["),
+    ],
+    "explorer/data.py": [
+        ("", "TABLES = ('runz',)\ndef data(tables, trained): pass\n", "there is no table 'runz'"),
     ],
     "equations/drift.py": [
         ("\n\ndef data", '\nDATA = ("x.csv")\n\n\ndef data',
