@@ -109,7 +109,7 @@ def _add_study_commands(subparsers) -> None:
     how.add_argument("--verify", action="store_true", help="read every byte of all logs and tables")
     how.add_argument("--watch", action="store_true", help="display progress until all is done")
     _add_source(status)
-    text = "print the results of a finished study: verdicts by paper, and claims that deviate"
+    text = "print the results of a finished study: verdicts by paper, or trends of its sweeps"
     _add(subparsers, "summary", text, commands.print_scorecard)
     text = "print the scorecard: every published claim, our value and the verdict"
     _add(subparsers, "scorecard", text, commands.print_scorecard)
