@@ -3,7 +3,11 @@
 import difflib
 from collections.abc import Iterable
 
-RENAMED = {"measures": "derived_metrics", "MEASURES": "DERIVED_METRICS", "pictures": "plots"}
+RENAMED = {
+    "measures": "derived_metrics",
+    "MEASURES": "DERIVED_METRICS",
+    "FROM_COLLECTIONS": "COLLECTION_FILES",
+}
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from projects import edit
 from circlet.errors import CircletError
 from circlet.storage import parquet
 from circlet.systems import trees
-from circlet.training import autograd, job, run
+from circlet.training import autograd, job, run, sizes
 
 
 def point(
@@ -107,7 +107,7 @@ def test_as_many_advance_together_as_the_caches_hold():
     small, large = point("quadratic", runs=400), point("quadratic", runs=400, width=1024, p=97)
     assert run.group_size(small, 400, CPU) > 50
     assert run.group_size(large, 400, CPU) == 1
-    assert run.activations(small) == run.activations(point("quadratic", runs=2))
+    assert sizes.activations(small) == sizes.activations(point("quadratic", runs=2))
 
 
 # Errors of an author: a text in quadratic.py, its replacement, and the message to expect.

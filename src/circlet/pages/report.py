@@ -31,7 +31,8 @@ DATA = ("report.html",)
 OPTIONAL_TABLES = (
     "scorecard", "runs", "provenance", "outcome_summary", "effects", "explorer_runs",
 )  # fmt: skip
-FROM_COLLECTIONS = ("collection.yaml", "claims.csv", "frozen.csv", "captions")
+COLLECTION_FILES = ("collection.yaml", "frozen.csv")
+USES = ("claims", "captions")
 
 ABOUT = (
     "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",

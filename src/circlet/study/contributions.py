@@ -20,21 +20,22 @@ class Contributions(NamedTuple):
 
 def of_collections(module: str, study: Study) -> Contributions:
     """Return what the study's collections contribute to the target of a module."""
-    names = literals(module).get("FROM_COLLECTIONS", ())
-    modules = [m for name in names if name.endswith(".py") for m in contributed(study, name)]
+    says, used = literals(module), study.used_collections
+    modules = [m for n in says.get("COLLECTION_MODULES", ()) for m in contributed(study, n)]
     tables = [table for module in modules for table in declared_tables(module)]
     files = [
         path
-        for name in names
-        if "." in name and not name.endswith(".py")
-        for c in (study.collections if "*" in name else study.used_collections)
-        for path in sorted(c.folder.glob(name))
+        for pattern in says.get("COLLECTION_FILES", ())
+        for collection in (study.collections if "*" in pattern else used)
+        for path in sorted(collection.folder.glob(pattern))
     ]
-    if "claims.csv" in names:
-        tables += [claim["table"] for c in study.used_collections for claim in claims(c)]
-    if "outcomes" in names:
+    uses = says.get("USES", ())
+    if "claims" in uses:
+        files += [c.folder / "claims.csv" for c in used if (c.folder / "claims.csv").exists()]
+        tables += [claim["table"] for c in used for claim in claims(c)]
+    if "outcomes" in uses:
         tables += [outcome.table for name in study.systems for outcome in study.outcomes(name)]
-    if "derived_metrics" in names:
+    if "derived_metrics" in uses:
         tables += study.config.derived_metrics
     return Contributions(modules, files, list(dict.fromkeys(tables)))
 

@@ -40,6 +40,9 @@ class Declarations(
     """Tables that it needs."""
 
 
+Use = Literal["captions", "claims", "derived_metrics", "equations", "outcomes"]
+
+
 class Inputs(Declarations, frozen=True, kw_only=True):
     """What a table or a figure is made from."""
 
@@ -58,11 +61,15 @@ class Inputs(Declarations, frozen=True, kw_only=True):
     """Files beside the module whose content counts as its code, or patterns with a ``*``."""
     config: tuple[str, ...] = ()
     """Other keys of the config that it reads, such as ``milestones``."""
-    from_collections: tuple[str, ...] = ()
-    """Inputs from the study's collections: files such as ``claims.csv``, modules, ``captions`` of
-    figures with descriptions of systems, ``equations`` of systems, the tables that have
-    ``outcomes``, or the ``derived_metrics`` that the config lists. Patterns with a ``*``, such as
+    collection_files: tuple[str, ...] = ()
+    """Files of the study's collections, such as ``frozen.csv``. Patterns with a ``*``, such as
     ``explorer/*.js``, also match files in collections of other systems."""
+    collection_modules: tuple[str, ...] = ()
+    """Modules of the study's collections, such as ``run_list.py``, with the tables they read."""
+    uses: tuple[Use, ...] = ()
+    """What it takes from the study: ``captions`` of figures with descriptions of systems,
+    ``claims`` and their tables, the tables of ``derived_metrics`` that the config lists,
+    ``equations`` of systems, or the tables that have ``outcomes``."""
 
 
 class Table(Inputs, frozen=True, kw_only=True):

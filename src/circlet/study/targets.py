@@ -137,7 +137,7 @@ def code_of(kind: str, module: str, study: Study) -> str:
     # Declarations of systems decide the names of runs and the columns of tables.
     systems = registry.modules(study.collections, "systems")
     module_names += [systems[name] for name in study.systems]
-    uses = literals(module).get("FROM_COLLECTIONS", ())
+    uses = literals(module).get("USES", ())
     if "equations" in uses:
         module_names += [study.known[name].equations for name in study.systems]
     texts: list[str] = []

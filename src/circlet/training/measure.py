@@ -21,14 +21,8 @@ from circlet.study.registry import place_in_own
 from circlet.systems import trees
 from circlet.training import autograd, verify
 from circlet.training.job import settle
-from circlet.training.run import (
-    activations,
-    data_size,
-    initials,
-    run_group,
-    settle_torch,
-    together,
-)
+from circlet.training.run import initials, run_group, settle_torch
+from circlet.training.sizes import activations, data_size, together
 from circlet.training.stack import Stack
 
 SECONDS = 0.05  # for which steps or metrics are timed

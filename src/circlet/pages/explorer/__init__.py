@@ -49,13 +49,8 @@ from circlet.study.targets import Target
 
 DATA = ("*.html", "*.css", "*.js", "vendored/*.js")
 OPTIONAL_TABLES = ("explorer_runs", "explorer_states", "outcome_summary")
-FROM_COLLECTIONS = (
-    "collection.yaml",
-    "explorer/data.py",
-    "explorer/*.js",
-    "explorer/*.html",
-    "explorer/*.css",
-)
+COLLECTION_FILES = ("collection.yaml", "explorer/*.js", "explorer/*.html", "explorer/*.css")
+COLLECTION_MODULES = ("explorer/data.py",)
 
 
 class Stop(TypedDict):

@@ -12,7 +12,7 @@ from circlet.study.plan import Study
 
 LOGS = ("runs", "curves")
 CONFIG = ("derived_metrics",)
-FROM_COLLECTIONS = ("derived_metrics",)
+USES = ("derived_metrics",)
 COLUMNS = [
     POINT,
     STEP,

@@ -24,7 +24,7 @@ from circlet.study.registry import path_of
 from circlet.sweeps import explorer_budget
 
 TABLES = ("runs",)
-FROM_COLLECTIONS = ("run_list.py",)
+COLLECTION_MODULES = ("run_list.py",)
 _MOMENT = pa.struct([pa.field("step", pa.int32()), pa.field("text", pa.string())])
 COLUMNS = [
     RUN,

@@ -17,7 +17,7 @@ from circlet.systems.spec import Outcome
 
 TABLES = ("runs",)
 CONFIG = ("milestones", "derived_metrics")
-FROM_COLLECTIONS = ("outcomes",)
+USES = ("outcomes",)
 COLUMNS = [
     RUN,
     SEED,

@@ -24,7 +24,8 @@ from circlet.study.points import Point
 
 OPTIONAL_ROLES = "all"
 
-FROM_COLLECTIONS = ("claims.csv", "collection.yaml")
+COLLECTION_FILES = ("collection.yaml",)
+USES = ("claims",)
 COLUMNS = [
     column("claim", "string", "identifier of the claim"),
     column("paper", "string", "collection that has the claim"),

@@ -26,7 +26,7 @@ from circlet.study.plan import Study
 
 SYSTEMS = ("constant_attention", "embedding_mlp")
 LOGS = ("runs", "parameters")
-FROM_COLLECTIONS = ("equations",)
+USES = ("equations",)
 DERIVED_METRICS = {
     "restricted_loss": ("mean cross-entropy of all pairs by the key frequencies alone", "nat"),
     "excluded_loss": ("mean cross-entropy of train pairs without the key frequencies", "nat"),

@@ -17,7 +17,7 @@ from circlet.study.plan import Study
 
 OPTIONAL_ROLES = ("table1", "table2")
 TABLES = ("scorecard",)
-FROM_COLLECTIONS = ("claims.csv",)
+USES = ("claims",)
 
 _COLOURS = {  # grey: not decided
     "reproduced": style.BLUE,

@@ -25,7 +25,7 @@ from circlet.study.plan import Study
 
 ROLES = ("initialisations",)
 TABLES = ("structures",)
-FROM_COLLECTIONS = ("claims.csv",)
+USES = ("claims",)
 COLUMNS = [
     column("initialisation", "string", "of the linear layers"),
     column("embedding_std", "float64", "standard deviation of the initial embedding"),
