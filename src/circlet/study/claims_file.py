@@ -1,6 +1,6 @@
 """Published claims, from the ``claims.csv`` of each collection.
 
-Each row is a claim. Columns that are not in `REQUIRED` may be left out, and columns that a kind
+Each row is a claim; lines that begin with ``#`` are comments. Columns that are not in `REQUIRED` may be left out, and columns that a kind
 does not need may be empty:
 
 ``claim, reference, source, statement, unit``
@@ -77,7 +77,8 @@ def claims(collection: Collection) -> list[Claim]:
     if not path.exists():
         return []
     try:
-        reader = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")), restval="")
+        lines = io.StringIO(path.read_text(encoding="utf-8"))
+        reader = csv.DictReader((x for x in lines if not x.startswith("#")), restval="")
         rows, columns = list(reader), reader.fieldnames or ()
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
