@@ -1,7 +1,7 @@
 """Published claims, from the ``claims.csv`` of each collection.
 
-Each row is a claim; lines that begin with ``#`` are comments. Columns that are not in `REQUIRED` may be left out, and columns that a kind
-does not need may be empty:
+Each row is a claim; lines that begin with ``#`` are comments. Columns that are not in `REQUIRED`
+may be left out, and columns that a kind does not need may be empty:
 
 ``claim, reference, source, statement, unit``
     its name; the origin of the value, ``paper`` or a key of ``references`` in collection.yaml; the
