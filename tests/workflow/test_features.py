@@ -38,7 +38,7 @@ def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
 def test_snakemakes_own_report_has_the_figures(project):
     project.snakemake("--report", "report.html")
     page = (project.folder / "report.html").read_text()
-    assert "A grid (left) and a circle (right), with each number at its embedding" in page
+    assert "Above, each number of a grid, an imperfect grid and a circle at its embedding" in page
     assert page.count("data:image/svg+xml") >= len(FIGURES)
     assert "verdicts, figures, and what made them" in page  # our own report, with its provenance
     assert f"has {len(STUDY.config.experiments)} experiments" in page  # its first page
