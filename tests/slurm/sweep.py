@@ -21,12 +21,12 @@ SHORT = {
 # One of its three points fails in a broken project.
 ONE_FAILS = experiment(sweep={"train_fraction": [0.25, 0.5, 0.8]})
 TRAINING = "src/circlet/training/native_run.py"
-WHOLE = "    groups: list[Group] = []\n"
+WHOLE = "    (seed,) = seeds\n"
 BROKEN = """\
     if point.parameters["train_fraction"] == 0.25:
         from circlet.errors import CircletError
         raise CircletError("broken on purpose")
-    groups: list[Group] = []
+    (seed,) = seeds
 """
 
 # Check often, because tests wait for it; apart from this, the profile is that of users.
