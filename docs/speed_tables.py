@@ -20,7 +20,7 @@ INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}
 
 @cache
 def bench() -> dict[str, Any]:
-    """Return the results of ``circlet bench --json``."""
+    """Return results of an earlier ``circlet bench --json``; ``study`` is from ``circlet plan``."""
     return json.loads((DOCS / "studies/bench.json").read_text(encoding="utf-8"))
 
 
