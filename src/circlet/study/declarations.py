@@ -200,8 +200,10 @@ def declared(kind: type[T], module: str) -> T:
     if kind.has_caption and not summary.docstring:
         raise ConfigError(f"{path}: has no docstring; it is the caption of the figure")
     constants, values = literals(module), dict[str, Any]()
-    for field in (field for field in structs.fields(kind) if field.encode_name in upper):
+    for field in structs.fields(kind):
         name = field.encode_name
+        if name not in upper:
+            continue
         if name not in constants:
             raise ConfigError(
                 f"{path}: {name} must be a literal, because it is read without importing the module"
