@@ -110,7 +110,7 @@ def weaker(**papers: str) -> dict[str, pd.Series]:
     """
     tests = _tests(papers)
     rule = ["ding_no_decay_all_survive", "ding_decay_kills_circles"]
-    roles = {row["claim"]: row["role"] for row in claims_file.claims(shipped("ding"))}
+    roles = {claim.claim: claim.role for claim in claims_file.claims(shipped("ding"))}
     return {
         "initialisation": (tests["paper"] == "musat") & (tests["source"] == "Table 1"),
         "released": tests["reference"] == "released code",

@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -311,6 +311,11 @@ class Pipeline:
         """Return the files that a job reads; Snakemake calls this for every job it considers."""
         self.wanted |= {*(what.logs if isinstance(what, Block) else what.outputs)}
         return [self.place(path) for path in what.inputs]
+
+    def logs(self, experiments: Iterable[str]) -> list[Path]:
+        """Return the logs of some experiments."""
+        points = (point for name in experiments for point in self.study.experiment(name))
+        return [self.place(path) for p in points for block in p.blocks for path in block.logs]
 
     def block(self, wildcards: Any) -> Block:
         """Return the block that a job makes."""

@@ -36,23 +36,23 @@ def summary(study, *estimates):
 def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
     said = trends.sentences(study, effects(), summary(study, 0.1, 0.6))["e"]
     assert said == [
-        "weight decay 0 to 1: share of runs “ends as a circle” rises from 0.1 to 0.6 "
+        "weight decay 0 to 1: share of runs “ends as a circle” rising from 0.1 to 0.6 "
         "(ρ = 0.5 [0.3, 0.7])."
     ]
     (said,) = trends.sentences(study, effects(), summary(study, 0.6, 0.1))["e"]
-    assert "rises (ρ = 0.5" in said  # the values at the ends fall
+    assert "rising (ρ = 0.5" in said  # the values at the ends fall
 
 
 @pytest.mark.parametrize(
     "rho, ends, said",
     [
-        (0.5, (0.1, 0.9, 0.6), "rises from 0.1 to 0.6, highest, 0.9, at 0.5 (ρ"),
-        (0.5, (0.1, 0.65, 0.6), "rises from 0.1 to 0.6 (ρ"),  # the middle may be noise
-        (0.5, (0.1, 0.6, 0.6), "rises from 0.1 to 0.6 (ρ"),
-        (0.5, (0.3, 0.05, 0.6), "rises from 0.3 to 0.6 (ρ"),
-        (-0.5, (0.6, 0.05, 0.3), "falls from 0.6 to 0.3, lowest, 0.05, at 0.5 (ρ"),
-        (0.5, (0.1, np.nan, 0.6), "rises from 0.1 to 0.6 (ρ"),
-        (0.5, (np.nan, 0.3, 0.6), "rises (ρ"),
+        (0.5, (0.1, 0.9, 0.6), "rising from 0.1 to 0.6, highest, 0.9, at 0.5 (ρ"),
+        (0.5, (0.1, 0.65, 0.6), "rising from 0.1 to 0.6 (ρ"),  # the middle may be noise
+        (0.5, (0.1, 0.6, 0.6), "rising from 0.1 to 0.6 (ρ"),
+        (0.5, (0.3, 0.05, 0.6), "rising from 0.3 to 0.6 (ρ"),
+        (-0.5, (0.6, 0.05, 0.3), "falling from 0.6 to 0.3, lowest, 0.05, at 0.5 (ρ"),
+        (0.5, (0.1, np.nan, 0.6), "rising from 0.1 to 0.6 (ρ"),
+        (0.5, (np.nan, 0.3, 0.6), "rising (ρ"),
     ],
 )
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
@@ -68,7 +68,7 @@ def test_ends_are_told_only_if_a_value_has_one_point():
     study = planning.plan(config(sweep={"weight_decay": [0, 1]}, seeds=seeds))
     rows = summary(study, 0.1, 0.1, 0.6, 0.6)
     (said,) = trends.sentences(study, effects(), rows)["e"]
-    assert "rises (ρ = 0.5" in said
+    assert "rising (ρ = 0.5" in said
 
 
 def test_an_effect_whose_interval_has_zero_is_not_told(study):

@@ -46,7 +46,7 @@ REFUSED = {
     "an option": (config("-x"), "results: '-x' is not a plain path"),
     "here": (config("."), "results: '.' must be a folder of its own"),
     "long path": (config("x/" * 600), "results: has 1200 characters"),
-    "two zeros": (config(sweep={"weight_decay": [0.0, -0.0]}), "p17_d2_wd0 is listed twice"),
+    "two zeros": (config(sweep={"weight_decay": [0.0, -0.0]}), "two points are p17_d2_wd0: "),
     "long name": (config(system="embedding_mlp", parameters={"p": 163}, interventions=KEEP),
                   "makes a name of 2"),
     "nothing to train on": (config(parameters={"train_fraction": 0.001}),

@@ -133,12 +133,12 @@ def test_the_first_run_counts_tests_of_every_paper():
 @pytest.mark.parametrize("paper", ["musat", "ding", "odonnat", "findings"])
 def test_claims_in_words_are_those_of_their_table(paper):
     (collection,) = (one for one in registry.SHIPPED if one.name == paper)
-    rows = pd.DataFrame(claims_file.claims(collection)).query(f"table == '{paper}_claims'")
+    rows = [c for c in claims_file.claims(collection) if c.table == f"{paper}_claims"]
     made = load(collection.modules("tables")[f"{paper}_claims"])._CLAIMS
     roles = {name: role for name, role, *_ in made}
     if paper == "ding":
         del roles["signal_correlation"]  # the figure's claim; the scorecard has it at 50 runs
-    assert dict(zip(rows["where.claim"], rows["role"], strict=True)) == roles
+    assert {row.keys["claim"]: row.role for row in rows} == roles
 
 
 def asked(**changes):
@@ -207,7 +207,7 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
          for experiment in ("d", "e") for decay in (0.0, 0.3, 0.6, 1.0)
          for sample in ("first_100", "all")]
     )  # fmt: skip
-    keys = {"weight_decay": 0.6, "sample": "all"}
+    keys = {"weight_decay": "0.6", "sample": "all"}
     one = claim("mean", 63, 88, margin=5, keys=keys, conditions="p=17;steps=2000")
     found = answer(monkeypatch, frame, one, steps=2000)
     assert found["measured"] == 63
@@ -224,7 +224,7 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
 
 
 def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
-    one = rises(keys={"size": 1})
+    one = rises(keys={"size": "1"})
     with pytest.raises(ConfigError, match="lab: one: the table found has no column 'size'"):
         answer(monkeypatch, pd.DataFrame([{"x": 1}]), one)
     with pytest.raises(ConfigError, match="lab: one: the table found has no column 'n_runs'"):

@@ -50,14 +50,9 @@ for experiment in STUDY.config.experiments:
         name:
             f"logs_{experiment}"
         input:
-            [
-                PLAN.place(path)
-                for point in STUDY.experiment(experiment)
-                for block in point.blocks
-                for path in block.logs
-            ],
+            lambda wildcards, experiment=experiment: PLAN.logs([experiment]),
 
 
 rule logs:
     input:
-        [PLAN.place(path) for block in PLAN.blocks.values() for path in block.logs],
+        lambda wildcards: PLAN.logs(STUDY.config.experiments),

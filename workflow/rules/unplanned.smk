@@ -23,7 +23,6 @@ STUDY = SimpleNamespace(
     known={"system": SimpleNamespace(kinds=["kind"])},
     of_systems=list,
     config=SimpleNamespace(experiments=["experiment"]),
-    experiment=lambda name: [],
 )
 PLAN = SimpleNamespace(
     study=STUDY,
@@ -31,7 +30,7 @@ PLAN = SimpleNamespace(
     is_default=True,
     collections="",
     checkpoints="",
-    blocks={},
+    logs=list,
     of_kind=lambda kind: (
         [target("report"), target("explorer")]
         if kind == "pages"

@@ -1,13 +1,13 @@
 """The published claims of a study (`circlet.study.claims_file`), as a frame."""
 
-import io
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import structs
 
 from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
-from circlet.study.claims_file import COLUMNS, NUMBERS, OTHER, TEST, WHERE, claims
+from circlet.study.claims_file import OTHER, TEST, Claim, claims
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
@@ -21,32 +21,16 @@ FROZEN = (
 def read(study: "Study") -> pd.DataFrame:
     """Return the claims of all collections of which the study has a role, in their order.
 
-    Columns are those of the files, ``collection``, and ``keys``: the keys of the table row that
-    answers a claim, as a dict of typed values. Raises ConfigError if a file is not valid.
+    Columns are the fields of `circlet.study.claims_file.Claim`. Raises ConfigError if a file is
+    not valid.
     """
-    frames = []
     asked = (study.whole or study).reproduce
+    rows: list[dict] = []
     for collection in study.used_collections:
-        records = claims(collection)
-        roles = {*collection.roles, *(claim["role"] for claim in records)}
-        if records and roles & asked.keys():
-            frame = pd.DataFrame(records)
-            keys = [name for name in frame.columns if name.startswith(WHERE)]
-            frame[list(NUMBERS)] = frame[list(NUMBERS)].replace("", "nan").astype(float)
-            # Typed as pandas reads a file: a column of keys is numeric if all its values are.
-            typed = pd.read_csv(io.StringIO(frame[["claim", *keys]].to_csv(index=False)))
-            frame["keys"] = [
-                {name.removeprefix(WHERE): value for name, value in row.items() if pd.notna(value)}
-                for row in typed[keys].to_dict("records")
-            ]
-            frame["statement"] = [
-                text.replace("{}", f"{value:g}")
-                for text, value in zip(frame["statement"], frame["published"], strict=True)
-            ]
-            frames.append(frame.drop(columns=keys).assign(collection=collection.name))
-    if not frames:
-        return pd.DataFrame(columns=[*COLUMNS, "collection", "keys"])
-    return pd.concat(frames, ignore_index=True)
+        listed = claims(collection)
+        if {*collection.roles, *(claim.role for claim in listed)} & asked.keys():
+            rows += map(structs.asdict, listed)
+    return pd.DataFrame(rows, columns=Claim.__struct_fields__)
 
 
 def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
@@ -84,12 +68,9 @@ def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
     return card[(card["tally"] == TEST) & (card["frozen_study"] != "")]
 
 
-def text_of(keys: dict) -> str:
+def text_of(keys: dict[str, str]) -> str:
     """Return the keys of a row as text: ``weight_decay=0.6;sample=all``."""
-    return ";".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in keys.items()
-    )
+    return ";".join(f"{name}={value}" for name, value in keys.items())
 
 
 class Chance(NamedTuple):

@@ -117,7 +117,7 @@ def _by(
     amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
     if name == "change":
         return f"{what} {'+' if row[name] > 0 else ''}{amount}"
-    trend = "rises" if row[name] > 0 else "falls"
+    trend = "rising" if row[name] > 0 else "falling"
     if ends and ends[0] * row[name] > 0:
         trend += ends[1]
     return f"{what} {trend} (ρ = {amount})"

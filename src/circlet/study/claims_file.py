@@ -1,6 +1,6 @@
 """Published claims, from the ``claims.csv`` of each collection.
 
-Each row is a claim; lines that begin with ``#`` are comments. Columns that are not in `REQUIRED`
+Each row is a claim; lines that begin with ``#`` are comments. Columns that have defaults in `Claim`
 may be left out, and columns that a kind does not need may be empty:
 
 ``claim, reference, source, statement, unit``
@@ -32,20 +32,19 @@ them, and `circlet.storage.schema.COUNTS`: finished runs behind the row, and pla
 """
 
 import csv
+import functools
 import io
 import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
 
 from circlet.errors import ConfigError, check_known
 from circlet.study.registry import Collection
+from circlet.study.swept import normalised
 
-NUMBERS = (
-    "published", "published_low", "published_high", "published_n", "margin", "least", "most",
-)  # fmt: skip
-COLUMNS = (
-    "claim", "reference", "source", "statement", "unit", "kind", *NUMBERS, "tally", "role",
-    "conditions", "shorter", "accepts", "table", "column", "rival", "figure", "reason",
-)  # fmt: skip
-REQUIRED = ("claim", "source", "statement", "kind", "role", "table", "column")
 # Columns that each kind needs; of several names in one string, one is enough.
 NEEDS = {
     "share": ("published", "published_n"),
@@ -68,78 +67,131 @@ TALLIES = {  # how a claim is counted, in words for readers
 PAPER = "paper"
 WHERE = "where."
 
-Claim = dict[str, str]
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim, with full names of tables, roles and figures."""
+
+    collection: str
+    claim: str
+    reference: str = PAPER
+    source: str
+    statement: str
+    unit: str = ""
+    kind: str
+    published: float = math.nan
+    published_low: float = math.nan
+    published_high: float = math.nan
+    published_n: float = math.nan
+    margin: float = math.nan
+    least: float = math.nan
+    most: float = math.nan
+    tally: str = TEST
+    role: str
+    conditions: str = ""
+    shorter: str = ""
+    accepts: str = ""
+    table: str
+    column: str
+    keys: dict[str, str] = {}  # of the row in the table
+    rival: str = ""
+    figure: str = ""
+    reason: str = ""
+
+
+_FIELDS = structs.fields(Claim)
+NUMBERS = tuple(field.name for field in _FIELDS if field.type is float)
+COLUMNS = tuple(field.name for field in _FIELDS if field.name not in ("collection", "keys"))
+REQUIRED = tuple(field.name for field in _FIELDS if field.required and field.name in COLUMNS)
 
 
 def claims(collection: Collection) -> list[Claim]:
-    """Return a collection's claims, if any, with full names; raises ConfigError if invalid."""
+    """Return a collection's claims, if any; raises ConfigError if one is not valid."""
     path = collection.folder / "claims.csv"
     if not path.exists():
         return []
     try:
-        lines = io.StringIO(path.read_text(encoding="utf-8"))
-        reader = csv.DictReader((x for x in lines if not x.startswith("#")), restval="")
-        rows, columns = list(reader), reader.fieldnames or ()
+        return _claims(collection, path, path.read_text(encoding="utf-8"))
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
+
+
+@functools.cache
+def _claims(collection: Collection, path: Path, text: str) -> list[Claim]:
+    lines = (line for line in io.StringIO(text) if not line.startswith("#"))
+    reader = csv.DictReader(lines, restval="")
+    rows, columns = list(reader), reader.fieldnames or ()
     if missing := [name for name in REQUIRED if name not in columns]:
         raise ConfigError(f"{path}: has no column {missing[0]!r}")
     if unknown := [n for n in columns if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
-    names: set[str] = set()
+    names = [row["claim"] for row in rows]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ConfigError(f"{path}: {min(twice)}: is listed twice")
+    return [_claim(collection, f"{path}: {row['claim']}", row) for row in rows]
+
+
+def _claim(collection: Collection, where: str, row: dict[str, str]) -> Claim:
+    """Return a claim from its row; raises ConfigError."""
+    if None in row:
+        raise ConfigError(f"{where}: has more values than the file has columns")
+    values: dict[str, Any] = {k: v for k, v in row.items() if v and not k.startswith(WHERE)}
+    for name in NUMBERS:
+        if name in values:
+            values[name] = _number(f"{where}: {name}", values[name])
+    for name, kind in (("table", "tables"), ("figure", "figures"), ("role", "roles")):
+        values[name] = collection.resolved(kind, row.get(name, ""))
+    keys = {
+        name.removeprefix(WHERE): normalised(value)
+        for name, value in row.items()
+        if value and name.startswith(WHERE)
+    }
+    texts = dict.fromkeys(REQUIRED, "") | values
+    claim = Claim(**texts, keys=keys, collection=collection.name)
     tallies = [name for name in TALLIES if name != OTHER]  # OTHER depends on the study
     references = (PAPER, *collection.metadata.references)
-    usual = dict.fromkeys(COLUMNS, "") | {"reference": PAPER, "tally": TEST}
-    for row in rows:
-        row.update(usual | {name: value for name, value in row.items() if value})
-        where = f"{path}: {row['claim']}"
-        if row["claim"] in names:
-            raise ConfigError(f"{where}: is listed twice")
-        names.add(row["claim"])
-        if None in row:
-            raise ConfigError(f"{where}: has more values than the file has columns")
-        for name, allowed in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
-            check_known(where, name, allowed, [row[name]])
-        _check_numbers(where, row)
-        row["claim"] = collection.qualified(row["claim"])
-        for name, kind in (("table", "tables"), ("figure", "figures"), ("role", "roles")):
-            row[name] = collection.resolved(kind, row[name])
-    return rows
+    for name, allowed in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
+        check_known(where, name, allowed, [getattr(claim, name)])
+    _check_numbers(where, claim)
+    statement = claim.statement.replace("{}", f"{claim.published:g}")
+    name = collection.qualified(claim.claim)
+    return structs.replace(claim, claim=name, statement=statement)
 
 
-def _check_numbers(where: str, row: Claim) -> None:
+def _number(where: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise ConfigError(f"{where} must be a number") from None
+    if math.isinf(number):
+        raise ConfigError(f"{where} must be finite")
+    return number
+
+
+def _check_numbers(where: str, claim: Claim) -> None:
     """Raise ConfigError unless the numbers of a claim are those that its kind needs."""
-    kind, values = row["kind"], dict[str, float]()  # NaN where it has none
-    for name in NUMBERS:
-        try:
-            values[name] = float(row[name] or "nan")
-        except ValueError:
-            raise ConfigError(f"{where}: {name} must be a number") from None
-        if math.isinf(values[name]):
-            raise ConfigError(f"{where}: {name} must be finite")
-    published, low, high, n = (
-        values[name] for name in ("published", "published_low", "published_high", "published_n")
-    )
-    for names in NEEDS[kind]:
-        if all(math.isnan(values[name]) for name in names.split()):
-            raise ConfigError(f"{where}: {' or '.join(names.split())}: a {kind} needs it")
-    is_factor = kind in ("ratio", "words_ratio")
+    published, low, high, n = (getattr(claim, name) for name in NUMBERS[:4])
+    for names in NEEDS[claim.kind]:
+        if all(math.isnan(getattr(claim, name)) for name in names.split()):
+            needed = " or ".join(names.split())
+            raise ConfigError(f"{where}: {needed}: a {claim.kind} needs it")
+    is_factor = claim.kind in ("ratio", "words_ratio")
     smallest = 1.0 if is_factor else 0.0
-    is_too_small = values["margin"] < smallest or (values["margin"] == smallest and kind != "exact")
-    numbers = (published, low, values["least"], values["most"])
+    is_too_small = claim.margin < smallest or (claim.margin == smallest and claim.kind != "exact")
+    numbers = (published, low, claim.least, claim.most)
     # NaN is neither larger nor smaller than anything.
     for is_wrong, rule in (
         (math.isnan(low) != math.isnan(high),
          "published_low and published_high must both be given, or neither"),
         (low > published or high < published,
          "published must lie between published_low and published_high"),
-        (values["least"] > values["most"], "least must not be above most"),
-        (kind == "share" and not 0 <= published <= n,
+        (claim.least > claim.most, "least must not be above most"),
+        (claim.kind == "share" and not 0 <= published <= n,
          "published must be a count among published_n runs"),
-        (kind == "correlation" and (abs(published) >= 1 or n < 4),
+        (claim.kind == "correlation" and (abs(published) >= 1 or n < 4),
          "published must lie between -1 and 1, with published_n of at least 4"),
         (is_too_small, f"margin must be {'a factor above 1' if is_factor else 'above 0'}"),
-        (is_factor and any(number <= 0 for number in numbers), f"a {kind} needs numbers above 0"),
+        (is_factor and any(number <= 0 for number in numbers),
+         f"a {claim.kind} needs numbers above 0"),
     ):  # fmt: skip
         if is_wrong:
             raise ConfigError(f"{where}: {rule}")

@@ -32,7 +32,7 @@ def of_collections(module: str, study: Study) -> Contributions:
     uses = says.get("USES", ())
     if "claims" in uses:
         files += [c.folder / "claims.csv" for c in used if (c.folder / "claims.csv").exists()]
-        tables += [claim["table"] for c in used for claim in claims(c)]
+        tables += [claim.table for c in used for claim in claims(c)]
     if "outcomes" in uses:
         tables += [outcome.table for name in study.systems for outcome in study.outcomes(name)]
     if "derived_metrics" in uses:

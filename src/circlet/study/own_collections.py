@@ -66,16 +66,16 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
         for name, role in collection.roles.items():
             check_known(f"{where}: roles.{name}.tables", "table", tables, role.tables)
             _check_role(f"{where}: roles.{name}.needs", role.needs, systems)
-        check_known(f"{where}: headlines", "claim", [c["claim"] for c in claims(collection)],
+        check_known(f"{where}: headlines", "claim", [c.claim for c in claims(collection)],
                     collection.headlines)  # fmt: skip
         for claim in claims(collection):
-            where = f"{collection.folder}/claims.csv: {claim['claim']}"
-            check_known(f"{where}: table", "table", tables, [claim["table"]])
-            check_known(f"{where}: role", "role", roles, [claim["role"]])
-            if claim["figure"]:
-                check_known(f"{where}: figure", "figure", figures, [claim["figure"]])
-            parameters = systems[about[claim["role"]].needs.system].parameters
-            texts = ";".join(claim[key] for key in ("conditions", "shorter", "accepts")).split(";")
+            where = f"{collection.folder}/claims.csv: {claim.claim}"
+            check_known(f"{where}: table", "table", tables, [claim.table])
+            check_known(f"{where}: role", "role", roles, [claim.role])
+            if claim.figure:
+                check_known(f"{where}: figure", "figure", figures, [claim.figure])
+            parameters = systems[about[claim.role].needs.system].parameters
+            texts = f"{claim.conditions};{claim.shorter};{claim.accepts}".split(";")
             names = [re.split("[=>]", text)[0] for text in texts if text]
             conditions = [name for name in names if "." not in name]
             possible = {*parameters, "steps", "epochs", "shared"}

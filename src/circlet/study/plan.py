@@ -21,7 +21,7 @@ from circlet.errors import ConfigError, check_known
 from circlet.study import declared_systems, milestones, registry, validation
 from circlet.study.blocks import Block
 from circlet.study.declarations import Table, declared
-from circlet.study.interventions import columns, is_list_of_values, list_interventions
+from circlet.study.interventions import columns, is_list_of_values, list_interventions, schemas
 from circlet.study.points import ParentIndex, Point
 from circlet.study.registry import Collection
 from circlet.study.seeds import PURPOSES
@@ -213,9 +213,8 @@ class Study:
 
     @cached_property
     def _sorted(self) -> Config:
-        """The config with sorted keys, except where their order appears in names of points."""
-        config = msgspec.json.decode(self.json, type=Config)
-        return resolved(config, self.known)
+        """The config with sorted keys."""
+        return msgspec.json.decode(self.json, type=Config)
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -249,7 +248,8 @@ class Study:
                 starts = starts or ParentIndex(made[parents[0]], point.intervenes("transfer"))
                 point = replace(point, parent=starts.find(where, point))
             if point.name in points:
-                raise ConfigError(f"{where}: {point.name} is listed twice")
+                repeated = "`sweep`, `cases` or `interventions` repeat a value"
+                raise ConfigError(f"{where}: two points are {point.name}: {repeated}")
             points[point.name] = point
         made[name] = [
             replace(point, missing=self.missing[point.key]) if point.key in self.missing else point
@@ -270,18 +270,6 @@ class Study:
             point if name in there or not others else point.called(others)
             for name, point in points.items()
         ]
-
-
-def resolved(config: Config, systems: declared_systems.Systems) -> Config:
-    """Return a config with the defaults of its systems; see `validation.resolved`."""
-    groups = {
-        group: {
-            name: validation.resolved(f"{group}.{name}", experiment, systems[experiment.system])
-            for name, experiment in getattr(config, group).items()
-        }
-        for group in ("experiments", "parents")
-    }
-    return structs.replace(config, **groups)
 
 
 def _combinations(
@@ -325,7 +313,9 @@ def _with_count(point: Point) -> Point:
 
 def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:
     """Return an intervention with each combination of the values that its arguments list."""
-    ((name, arguments),) = intervention.items()
+    ((name, given),) = intervention.items()
+    # In the order of their declaration, as in names of points: configs of jobs are sorted.
+    arguments = {argument: given[argument] for argument in schemas(name) if argument in given}
     options = [
         value if is_list_of_values(name, argument, value) else [value]
         for argument, value in arguments.items()

@@ -10,10 +10,11 @@ import msgspec
 from msgspec import structs
 
 from circlet.config import reading, schema
+from circlet.config.experiment import Experiment
 from circlet.config.model import Config
 from circlet.errors import ConfigError, check_known
 from circlet.study import checks, declared_systems, limits, own_collections, registry, validation
-from circlet.study.plan import Study, resolved
+from circlet.study.plan import Study
 
 # Linux allows 128 KiB for one argument, and a whole shell command is one.
 MAX_ARGUMENT = 100_000
@@ -76,7 +77,10 @@ def unpacked(text: str) -> str:
 
 
 def _study(config: Config, is_checked: bool) -> Study:
-    """Return the study of a config with the defaults of its systems."""
+    """Return the study of a config with the defaults of its systems.
+
+    Jobs of blocks get no defaults, because a default of a later release must not repeat them.
+    """
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
     if not is_checked:
@@ -85,14 +89,23 @@ def _study(config: Config, is_checked: bool) -> Study:
             check_known(f"{where}.system", "system", sorted(systems), [experiment.system])
     checkpoints = config.checkpoints  # no result depends on it
     bare = structs.replace(config, collections=[], checkpoints=None)
-    config = resolved(bare, systems)
-    if not is_checked:
-        for where, experiment in config.located:
-            validation.check_experiment(where, experiment, systems)
+    results = Path(config.results)
     return Study(
-        config,
+        _resolved(bare, systems, is_checked),
         collections,
-        Path(config.results),
+        results,
         checkpoints=checkpoints,
         is_checked=is_checked,
     )
+
+
+def _resolved(config: Config, systems: declared_systems.Systems, is_checked: bool) -> Config:
+    """Return a config with the defaults of its systems; raises ConfigError naming the key."""
+    groups: dict[str, dict[str, Experiment]] = {"experiments": {}, "parents": {}}
+    for group, experiments in groups.items():
+        for name, given in getattr(config, group).items():
+            where, system = f"{group}.{name}", systems[given.system]
+            experiments[name] = validation.resolved(where, given, system)
+            if not is_checked:
+                validation.check_experiment(where, experiments[name], systems)
+    return structs.replace(config, **groups)

@@ -57,6 +57,14 @@ def text(value: Any) -> str:
     return "none" if value is None else canonical(list(value) if type(value) is tuple else value)
 
 
+def normalised(written: str) -> str:
+    """Return a value in a file as `text` gives it: 0.30 is 0.3."""
+    try:
+        return text(float(written))
+    except ValueError:
+        return written
+
+
 def words(name: str) -> str:
     """Return a name in words; a symbol such as f_a stays unchanged."""
     return name if len(name.rpartition("_")[2]) == 1 else name.replace("_", " ")

@@ -75,7 +75,7 @@ def resolved(where: str, experiment: Experiment, system: SystemSpec) -> Experime
 
 
 def _with_defaults(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an intervention with defaults, in the order of their declaration."""
+    """Return the arguments of an intervention with defaults."""
     schemas = interventions.schemas(name)
     defaults = {key: declared.get("default") for key, declared in schemas.items()}
     values = defaults | _all_typed(arguments, schemas)

@@ -79,11 +79,11 @@ def table():
     ``gap``: the largest difference between the two codes' cumulative distributions.
     """
     of = next(c for c in registry.SHIPPED if c.name == "odonnat")
-    claims = {c["claim"].removeprefix("odonnat_"): c for c in claims_file.claims(of)}
+    claims = {c.claim.removeprefix("odonnat_"): c for c in claims_file.claims(of)}
     every = {code: simulated(code) for code in CODES}
     rows = []
     for i, name in enumerate(("suffix_initial", "attention_initial")):
-        published, n = (float(claims[name][x]) for x in ("published", "published_n"))
+        published, n = (claims[name].published, claims[name].published_n)
         gap = ks_2samp(*(values[i] for values in every.values()), method="asymp").statistic
         for code, values in every.items():
             found = stats.median(values[i])

@@ -18,7 +18,7 @@ from circlet.analysis.stats import Estimate
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet
 from circlet.storage.schema import column, estimate
-from circlet.study import claims_file
+from circlet.study import claims_file, swept
 from circlet.study.plan import Study
 from circlet.study.points import Point
 
@@ -66,10 +66,7 @@ def _same(value: Any, text: str) -> bool:
     """Return whether a value meets a condition: a value or, with ``>=``, a lower bound."""
     if text.startswith(">="):
         return float(value) >= float(text[2:])
-    try:
-        return float(value) == float(text)
-    except (TypeError, ValueError):
-        return str(value) == text
+    return swept.text(value) == swept.normalised(text)
 
 
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
@@ -162,7 +159,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
         for name, value in claim["keys"].items():
             if name not in frame:
                 raise ConfigError(_wrong(claim, f"has no column {name!r}"))
-            frame = frame[frame[name] == value]
+            frame = frame[frame[name].map(swept.text) == value]
         if len(frame) > 1:
             text = claims.text_of(claim["keys"]) or "any key"
             raise ConfigError(_wrong(claim, f"has {len(frame)} rows with {text}, not one"))

@@ -62,7 +62,7 @@ def draw(study: Study) -> Figure:
         columns = [column for column in _COLUMNS if (cells["column"] == column).any()]
         grid = part.subplots(1, 5, sharey=True)
         grid[0].set(
-            yticks=list(rows.values()), yticklabels=[f"{parameter} {value:g}" for value in rows]
+            yticks=list(rows.values()), yticklabels=[f"{parameter} {value}" for value in rows]
         )
         for empty in grid[len(columns) :]:
             empty.axis("off")

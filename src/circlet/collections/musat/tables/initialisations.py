@@ -123,7 +123,7 @@ def published_cells(study: Study) -> dict[tuple[float, str], float]:
     by_cell = {}
     for row in rows[(rows["source"] == "Table 1") & rows["column"].isin(_CELLS)].itertuples():
         if row.published_n >= _FEWEST and not row.claim.endswith("wd0_circle_accuracy"):
-            by_cell[row.keys["weight_decay"], row.column] = float(row.published)
+            by_cell[float(row.keys["weight_decay"]), row.column] = float(row.published)
     return by_cell
 
 
