@@ -265,8 +265,8 @@ def planted(error):
         copytree(folder, copy.results)
         [card] = [table for table in targets.tables(copy) if table.name == "scorecard"]
         before = parquet.read(card.outputs[0]).to_pandas()
-        behind = {table.name for table in targets.with_dependencies(card)}
-        again = [table for table in frozen.made_again(copy) if table.name in behind]
+        needed = {table.name for table in targets.with_dependencies(card)}
+        again = [table for table in frozen.made_again(copy) if table.name in needed]
         assert error.table not in {table.name for table in again}, (
             f"{error.table}: is made again, without the error"
         )

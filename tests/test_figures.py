@@ -121,9 +121,9 @@ def test_projections_are_of_the_dimensions_in_their_title(monkeypatch):
         {"experiment": "e", "run_id": ["e/x/s0"], "seed": 0, "d": 3, "is_circle": False,
          "imperfections": 9, "test_accuracy": 0.5}
     )  # fmt: skip
-    every = pd.DataFrame({"run_id": "e/x/s0", "token": range(17), "vector": list(vectors)})
+    embeddings = pd.DataFrame({"run_id": "e/x/s0", "token": range(17), "vector": list(vectors)})
     figure = drawn(
-        monkeypatch, projection_gallery, {"structures": runs, "embeddings": every},
+        monkeypatch, projection_gallery, {"structures": runs, "embeddings": embeddings},
         parameters={"d": 3},
     )  # fmt: skip
     for axes, (i, j) in zip(figure.axes, [(0, 1), (0, 2), (1, 2)], strict=False):
@@ -166,5 +166,5 @@ def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
 
 def test_signs_have_the_colours_of_the_explorer():
     text = (ROOT / "src/circlet/pages/explorer/panels.js").read_text(encoding="utf-8")
-    found = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
-    assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == found.groups()
+    colours = re.search(r'\[FIRST, SECOND\] = \["(.*?)", "(.*?)"\]', text)
+    assert (to_hex(style.DIVERGING(1.0)), to_hex(style.DIVERGING(0.0))) == colours.groups()

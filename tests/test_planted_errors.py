@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 # Gross errors that are not noticed, and why.
-KNOWN = {
+UNNOTICED = {
     "only the more accurate half of runs kept": "blurred: the scorecard says that half of the "
     "planned runs are missing",
     "accuracies divided by 100 in the experiment initialisations": "no claim is about other "
@@ -31,4 +31,4 @@ KNOWN = {
 @pytest.mark.filterwarnings("ignore")  # nonsense may divide by zero
 def test_a_gross_error_is_noticed(error):
     outcome, _ = planting.verdict(*planting.planted(error))
-    assert (outcome == planting.NOTICED) != (error.name in KNOWN)
+    assert (outcome == planting.NOTICED) != (error.name in UNNOTICED)

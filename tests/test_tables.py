@@ -94,21 +94,21 @@ def test_every_column_has_a_meaning():
         assert all(field.metadata[b"meaning"] for field in fields)
 
 
-def module(found):
+def module(rows):
     columns = [schema.RUN, schema.SEED, schema.STEP]
-    return SimpleNamespace(table=lambda study: found, COLUMNS=columns, __name__="mine")
+    return SimpleNamespace(table=lambda study: rows, COLUMNS=columns, __name__="mine")
 
 
 KEYS = ["experiment", "system", "run_id"]
 ROWS = [{"run_id": f"e/p17_d2_wd0.5/s0000{n}", "step": 7, "weight_decay": -1} for n in (1, 0)]
 
 
-@pytest.mark.parametrize("found", [
+@pytest.mark.parametrize("rows", [
     pd.DataFrame(ROWS), [pd.DataFrame([row]) for row in ROWS], iter(ROWS),
 ])  # fmt: skip
-def test_rows_of_runs_are_given_their_keys(study, found):
+def test_rows_of_runs_are_given_their_keys(study, rows):
     """Keys that a table already has are replaced."""
-    made = table_of(module(found), study)
+    made = table_of(module(rows), study)
     assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
     assert made["seed"].tolist() == [1, 0]
     assert made["step"].tolist() == [7, 7]
@@ -116,9 +116,9 @@ def test_rows_of_runs_are_given_their_keys(study, found):
     assert made["p"].tolist() == [17, 17]
 
 
-@pytest.mark.parametrize("found", [iter(()), pd.DataFrame(), [pd.DataFrame({"step": []})]])
-def test_without_rows_a_table_has_its_columns(study, found):
-    made = table_of(module(found), study)
+@pytest.mark.parametrize("rows", [iter(()), pd.DataFrame(), [pd.DataFrame({"step": []})]])
+def test_without_rows_a_table_has_its_columns(study, rows):
+    made = table_of(module(rows), study)
     assert list(made) == [*KEYS, *study.parameters, "seed", "step"]
     assert made.empty
 
@@ -164,8 +164,8 @@ def columns(study):
 """
     values = "{f'at_{point.name}': 1.0 for point in study.points}"
     frame = make_tables(with_table(mine, tmp_path / "results", values, more), "mine.distances")
-    own = ["seed", "at_p5_d2_r0.1", "at_p5_d2_r0.5"]
-    assert list(frame) == ["experiment", "system", "run_id", "p", "d", "rate", *own]
+    declared = ["seed", "at_p5_d2_r0.1", "at_p5_d2_r0.5"]
+    assert list(frame) == ["experiment", "system", "run_id", "p", "d", "rate", *declared]
 
 
 def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
@@ -229,17 +229,17 @@ def test_summary_is_of_the_right_runs():
             "test_accuracy": [0.1, 0.9, 0.9, 0.8, 0.5, 0.6, 0.2],
         }
     )
-    found = table1.summary(runs)
+    summary = table1.summary(runs)
     x, y = runs["imperfections"][2:], 100 * runs["test_accuracy"][2:]
-    assert (found["circles"], found["circles_n"]) == (2, 7)
-    assert (found["non_circles"], found["non_circles_n"]) == (5, 7)
-    assert found["circle_accuracy"] == pytest.approx(50)
-    assert found["non_circle_accuracy"] == pytest.approx(60)
-    assert found["imperfections"] == pytest.approx(32)
+    assert (summary["circles"], summary["circles_n"]) == (2, 7)
+    assert (summary["non_circles"], summary["non_circles_n"]) == (5, 7)
+    assert summary["circle_accuracy"] == pytest.approx(50)
+    assert summary["non_circle_accuracy"] == pytest.approx(60)
+    assert summary["imperfections"] == pytest.approx(32)
     half = 1.959964 * x.std(ddof=1) / math.sqrt(5)  # normal, as the paper's
-    assert found["imperfections_high"] - 32 == pytest.approx(half)
-    assert found["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert (found["correlation_n"], found["n_runs"]) == (5, 7)
+    assert summary["imperfections_high"] - 32 == pytest.approx(half)
+    assert summary["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert (summary["correlation_n"], summary["n_runs"]) == (5, 7)
 
 
 @pytest.mark.parametrize(("ratio", "is_circle"), [(1.19, True), (1.21, False)])
@@ -251,9 +251,9 @@ def test_a_circle_is_below_the_threshold_of_the_paper(study, ratio, is_circle):
 
     for block in study.blocks:
         rewrite(block.log("embeddings"), plant)
-    found = make_tables(study, "structures")
-    assert found["norm_ratio"].to_numpy() == pytest.approx(ratio)
-    assert set(found["is_circle"]) == {is_circle}
+    table = make_tables(study, "structures")
+    assert table["norm_ratio"].to_numpy() == pytest.approx(ratio)
+    assert set(table["is_circle"]) == {is_circle}
 
 
 def test_a_table_is_read_as_far_as_it_is_about_the_study_or_a_role(tmp_path):
@@ -295,9 +295,9 @@ FAULTS = {
 @pytest.mark.parametrize(("file", "old", "new", "expected"), FAULTS.values(), ids=FAULTS)
 def test_faults_in_a_users_code_name_its_file(mine, tmp_path, capsys, file, old, new, expected):
     edit(mine / file, old, new, 1)
-    path, own = tmp_path / "mine.yaml", config_of(mine, results=tmp_path / "results")
-    run_blocks(planning.plan(own))
-    path.write_text(json.dumps(own))
+    path, settings = tmp_path / "mine.yaml", config_of(mine, results=tmp_path / "results")
+    run_blocks(planning.plan(settings))
+    path.write_text(json.dumps(settings))
     with pytest.raises(SystemExit) as ended:
         for name in ("runs", "mine.distances", "outcomes", "explorer_runs"):
             main(["table", name, "--configfile", str(path)])

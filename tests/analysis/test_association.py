@@ -15,8 +15,8 @@ def swept_runs(stream, seeds, per_x):
     n = 3 * seeds
     unit = np.tile(np.repeat(np.arange(seeds), 3), 2)
     x, stratum = np.tile([0.0, 1, 2], 2 * seeds), np.repeat([0, 1], n)
-    own, slope = stream.normal(0, 2, seeds), per_x + stream.normal(0, 0.3, seeds)
-    return x, own[unit] + slope[unit] * x + 5 * stratum + stream.normal(0, 1, 2 * n), stratum, unit
+    level, slope = stream.normal(0, 2, seeds)[unit], (per_x + stream.normal(0, 0.3, seeds))[unit]
+    return x, level + slope * x + 5 * stratum + stream.normal(0, 1, 2 * n), stratum, unit
 
 
 def test_effects_cover_what_they_say():
@@ -39,24 +39,24 @@ def test_slopes_through_few_points_cover(kind, n):
     def draw():
         x = stream.uniform(size=n) if "drawn" in kind else np.linspace(0, 1, n)
         places, seed = np.tile(np.arange(n), seeds), np.repeat(np.arange(seeds), n)
-        own = stream.normal(size=n)[places] if "drawn" in kind else stream.normal(size=seeds)[seed]
-        y = 2 * x[places] + own + stream.normal(size=n * seeds)
-        return x[places], y, np.zeros(n * seeds, int), places if "drawn" in kind else seed
+        unit, n_units = (places, n) if "drawn" in kind else (seed, seeds)
+        y = 2 * x[places] + stream.normal(size=n_units)[unit] + stream.normal(size=n * seeds)
+        return x[places], y, np.zeros(n * seeds, int), unit
 
     assert least(100) < coverage(lambda d: association.slope(*d), 2, [draw() for _ in range(100)])
 
 
 def test_two_points_tell_no_slope():
-    found = association.slope([0.001, 0.01], [34.0, 7.0], [0, 0], [0, 0])
-    assert found.value == pytest.approx(-3000) and math.isnan(found.low)
+    slope = association.slope([0.001, 0.01], [34.0, 7.0], [0, 0], [0, 0])
+    assert slope.value == pytest.approx(-3000) and math.isnan(slope.low)
 
 
 def test_settings_without_a_trend_count_as_such():
     x, unit = np.tile(np.arange(10.0), 10), np.tile(np.arange(10), 10)
     stratum = np.repeat(np.arange(10), 10)
     y = np.where(stratum == 0, x, 1.0)
-    found = association.rank_correlation(x, y, stratum, unit)
-    assert 0 < found.value < 0.5 and found.n == 100
+    rho = association.rank_correlation(x, y, stratum, unit)
+    assert 0 < rho.value < 0.5 and rho.n == 100
     assert math.isnan(association.rank_correlation(x, np.ones(100), stratum, unit).value)
 
 
@@ -75,8 +75,8 @@ def test_effects_of_one_seed_cover_too(seeds):
 def test_slopes_stay_in_reach():
     """Shares of three runs each, 0 of 3 and 2 of 3, differ by 1 at most."""
     y, unit = np.array([0.0, 0, 0, 1, 1, 0]), np.tile(np.arange(3), 2)
-    found = association.slope(np.repeat([0.0, 0.5], 3), y, 0, unit, reach=1.0)
-    assert found.value == pytest.approx(4 / 3) and found.high == pytest.approx(2)
+    slope = association.slope(np.repeat([0.0, 0.5], 3), y, 0, unit, reach=1.0)
+    assert slope.value == pytest.approx(4 / 3) and slope.high == pytest.approx(2)
 
 
 def test_equal_values_have_no_slope():
@@ -88,5 +88,5 @@ def test_groups_in_perfect_order_do_not_seem_certain():
     """Ties alone differ between parts of the data, so the jackknife would find nearly no error."""
     x, seeds = np.repeat([0, 1], 10), np.tile(np.arange(10), 2)
     y = np.append(np.arange(10) / 100, np.minimum(1, 0.9 + np.arange(10) / 50))
-    found = association.rank_correlation(x, y, np.zeros(20), seeds)
-    assert found.value > 0.8 and found.high - found.low > 0.2
+    rho = association.rank_correlation(x, y, np.zeros(20), seeds)
+    assert rho.value > 0.8 and rho.high - rho.low > 0.2

@@ -15,8 +15,8 @@ def test_groups_are_those_of_the_plan_in_its_order():
     rows = [("net", 0.0, "a"), ("net", 0.0, "b"), ("law", None, "c")]
     frame = pd.DataFrame(rows, columns=["experiment", "weight_decay", "run_id"])
     columns = ["weight_decay", "estimate"]
-    found = [(row, [*part["run_id"]]) for row, part in log_frames.groups(study, frame, columns)]
-    assert found == [
+    groups = [(row, [*part["run_id"]]) for row, part in log_frames.groups(study, frame, columns)]
+    assert groups == [
         ({"weight_decay": 1.0, "n_runs": 0, "n_planned": 2}, []),
         ({"weight_decay": 0.0, "n_runs": 2, "n_planned": 2}, ["a", "b"]),
         ({"weight_decay": None, "n_runs": 1, "n_planned": 4}, ["c"]),

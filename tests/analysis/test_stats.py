@@ -23,8 +23,8 @@ def test_a_ratio_has_the_spread_of_runs():
 
 
 def test_of_a_negative_multiple_the_interval_turns_round():
-    found = stats.Estimate(0.2, 0.1, 0.4, 7)
-    assert found.times(-100) == pytest.approx((-20, -40, -10, 7))
+    estimate = stats.Estimate(0.2, 0.1, 0.4, 7)
+    assert estimate.times(-100) == pytest.approx((-20, -40, -10, 7))
 
 
 def test_values_that_are_not_known_are_not_counted():
@@ -45,8 +45,8 @@ def test_values_that_are_not_known_are_not_counted():
 
 def test_median_by_order_statistics():
     """For 1..9 the interval is [2, 8]: P(B <= 1) = 10/512 < 2.5 % < P(B <= 2), B ~ Bin(9, 1/2)."""
-    found = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))
-    assert found == (5, 2, 8, 9)
+    median = stats.median(np.random.default_rng(0).permutation(np.arange(1.0, 10)))
+    assert median == (5, 2, 8, 9)
     assert stats.median(np.arange(6.0))[1:3] == (0, 5)
     assert math.isnan(stats.median(np.arange(5.0)).low)
     assert stats.median(np.array([])).n == 0
@@ -67,9 +67,9 @@ def test_correlation_interval_gives_the_printed_digits(r, n, low, high):
     x, noise = x - x.mean(), noise - noise.mean()
     noise -= x * (x @ noise) / (x @ x)
     y = r * x / np.linalg.norm(x) + math.sqrt(1 - r * r) * noise / np.linalg.norm(noise)
-    found = association.correlation(x, y)
-    assert found[0] == pytest.approx(r)
-    assert (round(found[1], 2), round(found[2], 2)) == (low, high)
+    estimate = association.correlation(x, y)
+    assert estimate[0] == pytest.approx(r)
+    assert (round(estimate[1], 2), round(estimate[2], 2)) == (low, high)
 
 
 def test_what_cannot_be_estimated_is_nan():
@@ -122,19 +122,19 @@ def test_welchs_interval_is_the_published_one():
     """Student's data on sleep, as in the examples of R's ``t.test``."""
     drug_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
     drug_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
-    found = contrasts.mean_difference(drug_1, drug_2)
-    assert found == pytest.approx((-1.58, -3.3654832, 0.2054832, 20))
+    difference = contrasts.mean_difference(drug_1, drug_2)
+    assert difference == pytest.approx((-1.58, -3.3654832, 0.2054832, 20))
 
 
 def test_nearly_constant_values_have_an_interval_without_a_warning():
     line = np.arange(8.0)
     nearly = 1e9 + 1e-4 * np.random.default_rng(0).normal(size=8)
-    for found in (
+    for estimate in (
         contrasts.mean_difference(np.full(3, 0.1), line),
         contrasts.mean_difference(nearly, line),
         association.correlation(nearly, line),
     ):
-        assert found.low < found.value < found.high
+        assert estimate.low < estimate.value < estimate.high
 
 
 def test_stratified_difference_by_hand():
@@ -142,7 +142,7 @@ def test_stratified_difference_by_hand():
         (np.array([5.0, 7.0]), np.array([1.0, 3.0, 2.0, 2.0])),
         (np.array([9.0]), np.array([4.0, 8.0])),
     ]
-    found = contrasts.stratified_difference(strata)
+    difference = contrasts.stratified_difference(strata)
     weights = np.array([8 / 6, 2 / 3]) / 2
     variances = 2 / 1, (2 + 8) / 4
     error = math.sqrt(
@@ -151,7 +151,7 @@ def test_stratified_difference_by_hand():
     )
     value = weights @ [4, 3]
     half = 12.7062 * error  # Student, 1 degree of freedom: of the rarer kind
-    assert found == pytest.approx((value, value - half, value + half, 9), rel=1e-5)
+    assert difference == pytest.approx((value, value - half, value + half, 9), rel=1e-5)
 
 
 # The formulas written out. NaN stands for an infinite end.
@@ -176,10 +176,10 @@ def hall(values):
     return [center - sd * r[np.abs(r.imag).argmin()].real for r in roots]
 
 
-def same(found, expected, n):
-    assert found.n == n
-    assert all(type(number) is float for number in found[1:3])
-    assert found[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
+def same(estimate, expected, n):
+    assert estimate.n == n
+    assert all(type(number) is float for number in estimate[1:3])
+    assert estimate[:3] == pytest.approx(expected, rel=1e-12, abs=1e-15, nan_ok=True)
 
 
 STREAM = np.random.default_rng(0)
@@ -224,9 +224,9 @@ def test_of_equal_values_a_share_may_be_at_the_bound(n):
 
 def test_the_interval_of_a_bounded_mean_stays_within_its_bounds():
     rows = STREAM.beta(0.3, 0.3, (500, 6))
-    found = stats.means(rows, 0, 1)
-    assert found["low"].min() == 0 and found["high"].max() == 1
-    assert (found["low"] < found["estimate"]).all() and (found["estimate"] < found["high"]).all()
+    means = stats.means(rows, 0, 1)
+    assert means["low"].min() == 0 and means["high"].max() == 1
+    assert (means["low"] < means["estimate"]).all() and (means["estimate"] < means["high"]).all()
 
 
 def test_means_of_rows_are_those_of_each_row():
@@ -234,9 +234,9 @@ def test_means_of_rows_are_those_of_each_row():
     rows = STREAM.beta(5, 1, (9, 8))
     rows[STREAM.random(rows.shape) < 0.3] = math.nan
     for bounds in ((0, 1), (0, math.inf), (-math.inf, math.inf)):
-        found = stats.means(rows, *bounds).to_numpy()
-        for row, own in zip(rows, found, strict=True):
-            np.testing.assert_allclose(own, stats.bounded_mean(row, *bounds))
+        intervals = stats.means(rows, *bounds).to_numpy()
+        for row, interval in zip(rows, intervals, strict=True):
+            np.testing.assert_allclose(interval, stats.bounded_mean(row, *bounds))
     single = stats.means(np.array([[0.5, math.nan]]), 0, 1)
     assert single["low"].isna().all() and single["n_runs"].tolist() == [1]
 
@@ -263,8 +263,8 @@ def test_medians_of_censored_times_are_those_of_lifelines():
 def test_of_few_that_got_there_no_median_is_known():
     """This holds even if all runs observed so long reached it, as after a late start."""
     after = np.array([*range(500, 519), 520.0])
-    found = stats.median_time(after, [*[math.nan] * 19, 560.0])
-    assert math.isinf(found.value) and math.isinf(found.high) and found.low < 520
+    median = stats.median_time(after, [*[math.nan] * 19, 560.0])
+    assert math.isinf(median.value) and math.isinf(median.high) and median.low < 520
     half = stats.median_time(after, [*[math.nan] * 10, *range(530, 540)])
     assert math.isfinite(half.value)
 

@@ -103,9 +103,9 @@ TIMES = claim("words_ratio", margin=2, least=2)
     ],
 )
 def test_verdicts(judged, measured, verdict):
-    found = verdicts.judge(judged, measured)
-    assert found.verdict == verdict
-    assert bool(found.why) == (verdict in (*OPEN, NOT_RUN))
+    judgement = verdicts.judge(judged, measured)
+    assert judgement.verdict == verdict
+    assert bool(judgement.why) == (verdict in (*OPEN, NOT_RUN))
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_values_that_mean_the_same(judged, least, most):
 def test_differences_of_shares():
     """The MOVER interval of two Wilson intervals is Newcombe's; the judged angles are near it."""
     gap = contrasts.difference(stats.share(15, 300), stats.share(12, 100))
-    known = contrasts.share_difference(15, 300, 12, 100)
-    assert gap[:3] == pytest.approx(known[:3], abs=1e-9)
+    newcombe = contrasts.share_difference(15, 300, 12, 100)
+    assert gap[:3] == pytest.approx(newcombe[:3], abs=1e-9)
     shown = verdicts.judge(RUNS, stats.count(15, 300)).difference
     assert shown[:3] == pytest.approx((-7, -11, -1), abs=0.6)
 
@@ -139,11 +139,11 @@ def test_a_nearer_count_never_has_a_worse_verdict(n):
     """If the paper has 0, our 0 has at least as good a verdict as any other count."""
     order = [REPRODUCED, COMPATIBLE, UNDECIDED, UNDECIDABLE, DIFFERS, DEVIATES]
     for published, counts in ((0, range(0, n, n // 100)), (100, range(n, 0, -(n // 100)))):
-        found = [
+        ranks = [
             order.index(verdicts.judge(claim("share", published, 100), stats.count(k, n)).verdict)
             for k in counts
         ]
-        assert found == sorted(found)
+        assert ranks == sorted(ranks)
 
 
 def test_our_own_interval_is_the_one_that_counts():
@@ -160,49 +160,49 @@ def test_chances_are_those_of_repeated_studies(n, n_theirs):
     """Both samples are drawn anew; the true values differ by twice the margin."""
     stream = np.random.default_rng(0)
     sizes = (stats.Z / math.sqrt(n_theirs), stats.Z / math.sqrt(n))
-    found = []
+    cases = []
     for _ in range(1000):
         theirs, mine = stream.normal(size=2) / np.sqrt((n_theirs, n)) + (0, 0.6)
         ends = {"published_low": theirs - sizes[0], "published_high": theirs + sizes[0]}
         judged = claim("mean", theirs, n_theirs, **ends)
-        found.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
-    names = [one.verdict for one in found]
-    assert found[0].mistaken == pytest.approx(names.count(REPRODUCED) / 1000, abs=0.015)
-    assert found[0].unnoticed == pytest.approx(
+        cases.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
+    names = [case.verdict for case in cases]
+    assert cases[0].mistaken == pytest.approx(names.count(REPRODUCED) / 1000, abs=0.015)
+    assert cases[0].unnoticed == pytest.approx(
         1 - sum(name in DISAGREES for name in names) / 1000, abs=0.045
     )
-    assert found[0].mistaken < 0.025
-    assert (COMPATIBLE in names) == (0 < found[0].unnoticed <= 0.2 and found[0].unnoticed > 1e-4)
+    assert cases[0].mistaken < 0.025
+    assert (COMPATIBLE in names) == (1e-4 < cases[0].unnoticed <= 0.2)
 
 
 def test_what_is_false_in_words_is_noticed_as_often_as_stated():
-    found = verdicts.judge(RISES, Estimate(0.5, 0.4, 0.6, 50))
+    judgement = verdicts.judge(RISES, Estimate(0.5, 0.4, 0.6, 50))
     error = 0.1 / stats.Z
-    assert found.unnoticed == pytest.approx(ndtr((0.1 - 0.1) / error))
-    assert found.mistaken == pytest.approx(ndtr(-0.2 / error))
+    assert judgement.unnoticed == pytest.approx(ndtr((0.1 - 0.1) / error))
+    assert judgement.mistaken == pytest.approx(ndtr(-0.2 / error))
 
 
 def test_true_values_disagree_one_time_in_twenty_at_most():
     """Two samples of one distribution, as of a paper's 100 runs and ours."""
     stream = np.random.default_rng(1)
-    found = []
+    names = []
     for _ in range(700):
         k, n = stream.binomial(100, 0.3), 300
         judged = claim("share", k, 100)
-        found.append(verdicts.judge(judged, stats.count(int(stream.binomial(n, 0.3)), n)).verdict)
-    wrong = sum(verdict in DISAGREES for verdict in found)
+        names.append(verdicts.judge(judged, stats.count(int(stream.binomial(n, 0.3)), n)).verdict)
+    wrong = sum(verdict in DISAGREES for verdict in names)
     assert 0.01 < wrong / 700 < 0.08  # 0.05 plus four standard errors is 0.083
-    assert DEVIATES not in found
+    assert DEVIATES not in names
 
 
 def test_a_difference_smaller_than_the_margin_seldom_deviates():
     """At 0.9 margins the interval lies beyond the margin in less than one study of forty."""
     stream = np.random.default_rng(2)
-    found = []
+    names = []
     for _ in range(2000):
         theirs, mine = stream.normal(size=2) / np.sqrt((100, 1000)) + (0, 0.27)
         ends = {"published_low": theirs - 0.196, "published_high": theirs + 0.196}
         judged = claim("mean", theirs, 100, **ends)
-        found.append(verdicts.judge(judged, ours(mine, 0.062, 1000)).verdict)  # the margin is 0.3
-    assert found.count(DEVIATES) / 2000 < 0.04  # 0.025 plus four standard errors is 0.039
-    assert found.count(DIFFERS) / 2000 > 0.5
+        names.append(verdicts.judge(judged, ours(mine, 0.062, 1000)).verdict)  # the margin is 0.3
+    assert names.count(DEVIATES) / 2000 < 0.04  # 0.025 plus four standard errors is 0.039
+    assert names.count(DIFFERS) / 2000 > 0.5

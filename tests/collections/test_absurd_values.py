@@ -34,5 +34,5 @@ NO_DIFFERENCE = Estimate(0.0, -0.3, 0.3, 8)
     ],
 )
 def test_absurd_values_do_not_agree(name, absurd, rival):
-    found = scorecard.judged(CLAIMS.loc[name], absurd, rival)
-    assert found["verdict"] in (*verdicts.DISAGREES, *verdicts.OPEN)
+    judgement = scorecard.judged(CLAIMS.loc[name], absurd, rival)
+    assert judgement["verdict"] in (*verdicts.DISAGREES, *verdicts.OPEN)

@@ -49,8 +49,8 @@ def point(system, parameters, dtype="float64", steps=1):
     small = {"n_train": 64, "n_test": 48, "batch_size": 16}
     small = small if system == "sparse_transformer" else {}
     log = {} if system == "particles" else {"curves": {"every": 1}}
-    own = {"system": system, "dtype": dtype, "steps": steps, "log": log}
-    return planning.plan(config(**own, parameters=small | parameters)).points[0]
+    settings = {"system": system, "dtype": dtype, "steps": steps, "log": log}
+    return planning.plan(config(**settings, parameters=small | parameters)).points[0]
 
 
 @pytest.mark.parametrize(
@@ -72,31 +72,31 @@ def test_a_group_of_runs_equals_plain_loops(system, case):
         else:
             expected = dict(alone.network.named_parameters())
             logged = group.tables()["curves"].to_pandas().query("seed == @seed")
-            found = logged.sort_values("step")["train_loss"][:steps]
-            np.testing.assert_allclose(found, losses, rtol=max(tolerance, 1e-6))
+            curve = logged.sort_values("step")["train_loss"][:steps]
+            np.testing.assert_allclose(curve, losses, rtol=max(tolerance, 1e-6))
         assert len(expected) == len(group.stack.arrays)
         for name, end in expected.items():
             key = name if name in group.stack.arrays else name.removesuffix(".weight")
-            found = group.stack.arrays[key][place].reshape(end.shape)
-            torch.testing.assert_close(found, end.detach(), rtol=0, atol=tolerance, msg=name)
+            array = group.stack.arrays[key][place].reshape(end.shape)
+            torch.testing.assert_close(array, end.detach(), rtol=0, atol=tolerance, msg=name)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_arrays_and_data_follow_their_own_seeds(system):
-    equations, own = autograd.equations(SYSTEMS[system]), point(system, {}).parameters
+    equations, defaults = autograd.equations(SYSTEMS[system]), point(system, {}).parameters
     base = Seeds(1, 2, 3, 4)
-    start = equations.initial(own, base)
+    start = equations.initial(defaults, base)
     first = {"embedding", "position"} & start.keys()
     drawn = {name for name in start.keys() - first if start[name].any()}  # biases may be 0
     followers = {"embedding": first, "network": drawn, "data": set(), "order": set()}
     for seed, names in followers.items():
-        other = equations.initial(own, replace(base, **{seed: 9}))
+        other = equations.initial(defaults, replace(base, **{seed: 9}))
         assert {name for name in start if (start[name] != other[name]).any()} == names
     if SYSTEMS[system].is_trained:
         changes = ({}, {"embedding": 9, "network": 9, "order": 9}, {"data": 9})
-        every = [equations.data(own, [replace(base, **c)], torch.float64, CPU) for c in changes]
+        sets = [equations.data(defaults, [replace(base, **c)], torch.float64, CPU) for c in changes]
         usual, same, other = (
             data.parts["train"][0] if isinstance(data, autograd.Examples) else data.train.target
-            for data in every
+            for data in sets
         )
         assert torch.equal(usual, same) and not torch.equal(usual, other)

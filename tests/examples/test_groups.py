@@ -40,11 +40,11 @@ def study(results, **changes):
 def test_tables_are_those_of_groups(name):
     table = finite_groups.multiplication(name)
     n = finite_groups.order(name)
-    every = np.arange(n)
+    elements = np.arange(n)
     assert table.shape == (n, n)
-    assert (table[0] == every).all() and (table[:, 0] == every).all()  # 0 is the identity
-    assert (np.sort(table, axis=0) == every[:, None]).all()  # so there are inverses
-    assert (np.sort(table, axis=1) == every).all()
+    assert (table[0] == elements).all() and (table[:, 0] == elements).all()  # 0 is the identity
+    assert (np.sort(table, axis=0) == elements[:, None]).all()  # so there are inverses
+    assert (np.sort(table, axis=1) == elements).all()
     assert (table[table] == table[:, table]).all()  # (a b) c at a, b, c, and a (b c)
 
 
@@ -100,8 +100,8 @@ def test_signals_are_norms_of_projections(name):
 @pytest.mark.parametrize("p", (7, 12, 23))
 def test_signals_of_a_cyclic_group_are_those_of_circlet(p):
     embedding = np.random.default_rng(0).normal(size=(p, 5))
-    own = representations.of(f"C{p}").signals(embedding)
-    assert own[1 : (p + 1) // 2] == pytest.approx(
+    signals = representations.of(f"C{p}").signals(embedding)
+    assert signals[1 : (p + 1) // 2] == pytest.approx(
         spectrum.signals(np.array(embedding))[1 : (p + 1) // 2]
     )
 
@@ -157,8 +157,8 @@ def test_its_configs_make_its_tables_and_figures(file):
     config = yaml.safe_load((FOLDER / file).read_text())
     whole = planning.plan(config | {"collections": [str(FOLDER)]})
     tables, figures = targets.names(whole)
-    own = {"groups.signals", "groups.outcomes", "groups.survival"}
-    assert own <= set(tables)
+    declared = {"groups.signals", "groups.outcomes", "groups.survival"}
+    assert declared <= set(tables)
     assert figures[-3:] == ["groups.cosets", "groups.survival", "groups.training"]
     assert all("outcome" not in name and "." not in name for name in figures[:-3])
     assert len(figures) > 4  # pictures of its experiments, without a line of code
@@ -209,28 +209,28 @@ def test_its_tables_are_those_of_the_logs(small):
 
     outcomes = parquet.read_table(made, "groups.outcomes")
     assert len(outcomes) == 4
-    own = outcomes[outcomes["group"] == "S3"]
-    assert (own["kernel"] == np.where(own["survivors"].str.contains("2a"), 1, 3)).all()
+    of_s3 = outcomes[outcomes["group"] == "S3"]
+    assert (of_s3["kernel"] == np.where(of_s3["survivors"].str.contains("2a"), 1, 3)).all()
     assert (outcomes["n_survivors"] == outcomes["survivors"].str.split().str.len()).all()
 
 
 def test_what_any_sweep_has_works_for_it(small, capsys):
     """Outcomes, effects, power, comparison and loading know a system that circlet does not have."""
     names = {outcome.name for outcome in small.outcomes("groups.mlp")}
-    own = parquet.read_table(small, "groups.outcomes").set_index("run_id")
+    runs = parquet.read_table(small, "groups.outcomes").set_index("run_id")
     outcomes = parquet.read_table(small, "outcomes")
     assert set(outcomes["outcome"]) <= names
     counts = outcomes[outcomes["outcome"] == "n_survivors"].set_index("run_id")["value"]
-    assert counts.to_dict() == own["n_survivors"].to_dict()
+    assert counts.to_dict() == runs["n_survivors"].to_dict()
     effects = parquet.read_table(small, "effects")
     assert set(effects["parameter"]) == {"group"} and set(effects["per"]) == {"S3 to C5"}
     compared = parquet.read_table(small, "comparisons").set_index("outcome")
-    means = counts.groupby(own["group"]).mean()
+    means = counts.groupby(runs["group"]).mean()
     assert compared.loc["n_survivors", "estimate"] == pytest.approx(means["C5"] - means["S3"])
 
     loaded = circlet.load(small.results)
     curves = loaded.log("curves", group="S3", steps=[60])
-    assert set(curves["run_id"]) == set(own.index[own["group"] == "S3"])
+    assert set(curves["run_id"]) == set(runs.index[runs["group"] == "S3"])
     assert set(loaded.log("embeddings")["group"]) == {"S3", "C5"}
 
     given = ["--study", small.json, "--collections", str(FOLDER)]

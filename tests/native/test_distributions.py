@@ -32,5 +32,5 @@ def test_ends_have_the_same_distribution(system):
 
 def _norms(frame, step):
     """The norm of the embedding of each run at a step."""
-    own = frame[(frame["step"] == step) & (frame["name"] == "embedding")]
-    return own.sort_values("seed")["values"].map(np.linalg.norm).to_numpy()
+    rows = frame[(frame["step"] == step) & (frame["name"] == "embedding")]
+    return rows.sort_values("seed")["values"].map(np.linalg.norm).to_numpy()

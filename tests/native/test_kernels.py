@@ -46,12 +46,12 @@ TRAINED = [name for name in PARAMETERS if SYSTEMS[name].is_trained]
 @st.composite
 def parameters(draw, system):
     """Parameters that a system allows."""
-    own = SYSTEMS[system].defaults | {k: draw(v) for k, v in PARAMETERS[system].items()}
+    drawn = SYSTEMS[system].defaults | {k: draw(v) for k, v in PARAMETERS[system].items()}
     if system == "sparse_transformer":
-        own["k"] = draw(st.integers(1, own["length"]))
-        own["vocabulary"] = own["p"] + draw(st.integers(0, 3))
-        own["batch_size"] = draw(st.integers(1, own["n_train"]))
-    return own
+        drawn["k"] = draw(st.integers(1, drawn["length"]))
+        drawn["vocabulary"] = drawn["p"] + draw(st.integers(0, 3))
+        drawn["batch_size"] = draw(st.integers(1, drawn["n_train"]))
+    return drawn
 
 
 class Both:
@@ -77,10 +77,10 @@ class Both:
 
     def gradient(self, step=0):
         """Return the gradient in PyTorch of the batch of a step; of the whole train set in 0."""
-        found = self.stack.zeros()
+        out = self.stack.zeros()
         data = self.batch(step) if step else self.data
-        self.equations.gradients(self.stack.arrays, data, found.arrays)
-        return found
+        self.equations.gradients(self.stack.arrays, data, out.arrays)
+        return out
 
     def train(self, steps):
         """Take some steps with the kernel and with PyTorch."""
@@ -99,12 +99,12 @@ class Both:
             copy.stack.arrays[name].copy_(values)
         return copy
 
-    def assert_equal(self, found, expected, tolerance):
+    def assert_equal(self, ours, expected, tolerance):
         """Compare arrays by name, relative to the largest number of all, because some cancel."""
         scale = max(values.abs().max().item() for values in expected.values())
         for name, values in expected.items():
             torch.testing.assert_close(
-                torch.from_numpy(found[name]).to(values), values[0], rtol=0, atol=tolerance * scale,
+                torch.from_numpy(ours[name]).to(values), values[0], rtol=0, atol=tolerance * scale,
                 msg=lambda text, name=name: f"{name}: {text}",
             )  # fmt: skip
 
@@ -135,15 +135,15 @@ def test_orders_and_dropout_are_those_that_numpy_draws(seed, first, n):
 @settings(deadline=None, max_examples=25, derandomize=True)
 @given(drawn=st.data())
 def test_gradients_are_those_of_the_equations(system, dtype, tolerance, drawn):
-    own = drawn.draw(parameters(system))
+    chosen = drawn.draw(parameters(system))
     if dtype == "float32" and system == "sparse_transformer":
-        own |= {"d": own["d"] + 3}  # the norm of few numbers cancels: see the next test
-    both = Both(system, own, dtype)
+        chosen |= {"d": chosen["d"] + 3}  # the norm of few numbers cancels: see the next test
+    both = Both(system, chosen, dtype)
     exact = both.in_double()
     both.assert_equal(both.run.gradient(), exact.gradient().arrays, tolerance)
     step = 3
-    found = both.run.gradient(step, both.batches.of(step, step))
-    both.assert_equal(found, exact.gradient(step).arrays, tolerance)
+    by_kernel = both.run.gradient(step, both.batches.of(step, step))
+    both.assert_equal(by_kernel, exact.gradient(step).arrays, tolerance)
 
 
 @built
@@ -152,13 +152,13 @@ def test_where_float32_cancels_a_kernel_is_as_exact_as_pytorch(d):
     """The gradient before the norm of d numbers is a small difference of large ones."""
     errors = []
     for seed in range(60):
-        own = SYSTEMS["sparse_transformer"].defaults | {"d": d, "n_train": 40, "hidden": 5}
-        both = Both("sparse_transformer", own, "float32", seed)
+        chosen = SYSTEMS["sparse_transformer"].defaults | {"d": d, "n_train": 40, "hidden": 5}
+        both = Both("sparse_transformer", chosen, "float32", seed)
         exact, by_torch = both.in_double().gradient().arrays, both.gradient().arrays
         by_kernel = both.run.gradient()
         errors.append([
-            max(np.abs(found[name] - exact[name][0].numpy()).max() for name in exact)
-            for found in (by_kernel, {k: v[0].numpy() for k, v in by_torch.items()})
+            max(np.abs(gradient[name] - exact[name][0].numpy()).max() for name in exact)
+            for gradient in (by_kernel, {k: v[0].numpy() for k, v in by_torch.items()})
         ])  # fmt: skip
     kernel, pytorch = np.quantile(errors, 0.9, axis=0)
     assert 0 < kernel < 2 * pytorch < 1e-4
@@ -214,9 +214,9 @@ def test_steps_are_those_of_the_equations(system, drawn):
 @pytest.mark.parametrize("system", PARAMETERS)
 def test_steps_have_the_same_bits_however_they_are_called(system):
     """Steps may be taken at once or one by one: a run may be interrupted anywhere."""
-    own = SYSTEMS[system].defaults | {"p": 7}
-    own |= {"vocabulary": 8} if "vocabulary" in own else {}
-    one, other = Both(system, own, "float32"), Both(system, own, "float32")
+    chosen = SYSTEMS[system].defaults | {"p": 7}
+    chosen |= {"vocabulary": 8} if "vocabulary" in chosen else {}
+    one, other = Both(system, chosen, "float32"), Both(system, chosen, "float32")
     one.run.train(0, 70, one.batches.of(1, 70))
     for step in range(70):
         other.run.train(step, 1, other.batches.of(step + 1, step + 1))
@@ -227,9 +227,9 @@ def test_steps_have_the_same_bits_however_they_are_called(system):
 @pytest.mark.parametrize("system", PARAMETERS)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-6), ("float32", 1e-3)])
 def test_logs_are_those_of_pytorch(system, dtype, tolerance):
-    own = {"n_train": 70, "dropout": 0.4} if system == "sparse_transformer" else {"p": 11}
+    small = {"n_train": 70, "dropout": 0.4} if system == "sparse_transformer" else {"p": 11}
     often = {kind: {"every": 4} for kind in SYSTEMS[system].kinds if kind != "runs"}
-    study = planning.plan(config(system=system, parameters=own, steps=20, log=often, dtype=dtype))
+    study = planning.plan(config(system=system, parameters=small, steps=20, log=often, dtype=dtype))
     by_kernel, by_torch = (
         {kind: table.to_pandas().sort_values("seed", kind="stable", ignore_index=True)
          for kind, table in tables.items()}

@@ -66,20 +66,20 @@ def test_the_time_of_a_kernel_is_measured_once(monkeypatch, tmp_path):
     monkeypatch.setattr(measured, "folder", lambda: tmp_path / "cache")
     user_cache.kept.cache_clear()
     point, other, large = (
-        point_of(tmp_path, system="embedding_mlp", parameters=own)
-        for own in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
+        point_of(tmp_path, system="embedding_mlp", parameters=changes)
+        for changes in ({"p": 7}, {"p": 7, "weight_decay": 1.0}, {"p": 509, "hidden": 2000})
     )
-    found = measured.of_kernel(point)
-    assert found.records.keys() == set(point.logs[1:])
-    assert 0 < found.step < 0.1
+    costs = measured.of_kernel(point)
+    assert costs.records.keys() == set(point.logs[1:])
+    assert 0 < costs.step < 0.1
     timed = []
     monkeypatch.setattr(native_run, "timed", lambda p: timed.append(p) or (1.0, {}))
-    assert measured.of_kernel(point) == measured.of_kernel(other) == found
+    assert measured.of_kernel(point) == measured.of_kernel(other) == costs
     assert measured.of_kernel(large).step > 1000
     assert [p.parameters["p"] for p in timed] == [59]
     for n_test in (64, 128, 64):
-        own = {"n_test": n_test}
-        measured.of_kernel(point_of(tmp_path, system="sparse_transformer", parameters=own))
+        changes = {"n_test": n_test}
+        measured.of_kernel(point_of(tmp_path, system="sparse_transformer", parameters=changes))
     assert [p.parameters["n_test"] for p in timed[1:]] == [64, 128]
     (tmp_path / "cache/embedding_mlp.json").write_text("{")
     user_cache.kept.cache_clear()

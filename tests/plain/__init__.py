@@ -59,13 +59,13 @@ def cross_entropy(network: nn.Module, examples: Examples) -> Tensor:
 
 def one(system: str, parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Any:
     """Return a run of a system: ``step(number)`` advances it; a `Training` if it is trained."""
-    own = importlib.import_module(f"plain.{system}")
-    if hasattr(own, "one"):
-        return own.one(parameters, seeds, dtype)
-    network = own.network(parameters, seeds).to(dtype)
+    module = importlib.import_module(f"plain.{system}")
+    if hasattr(module, "one"):
+        return module.one(parameters, seeds, dtype)
+    network = module.network(parameters, seeds).to(dtype)
     optimizer = torch.optim.AdamW(
         network.parameters(),
         lr=parameters["learning_rate"],
         weight_decay=parameters["weight_decay"],
     )
-    return Training(network, optimizer, own.examples(parameters, seeds))
+    return Training(network, optimizer, module.examples(parameters, seeds))

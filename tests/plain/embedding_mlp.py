@@ -39,6 +39,6 @@ def network(parameters: dict[str, Any], seeds: Seeds) -> nn.Module:
 def examples(parameters: dict[str, Any], seeds: Seeds) -> Examples:
     """Train pairs, a and b, and their sums."""
     p = parameters["p"]
-    every = torch.cartesian_prod(torch.arange(p), torch.arange(p))
-    a, b = every[torch.as_tensor(equations.train_mask(parameters, seeds))].T
+    pairs = torch.cartesian_prod(torch.arange(p), torch.arange(p))
+    a, b = pairs[torch.as_tensor(equations.train_mask(parameters, seeds))].T
     return a.contiguous(), b.contiguous(), (a + b) % p

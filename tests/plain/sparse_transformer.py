@@ -43,14 +43,14 @@ class SparseTransformer(nn.Module):
 
 def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Training:
     """One run: in batches, with dropout."""
-    own = SparseTransformer(equations.initial(parameters, seeds)).to(dtype)
+    network = SparseTransformer(equations.initial(parameters, seeds)).to(dtype)
     tokens = torch.as_tensor(equations.sequences(parameters, seeds)[0]).long()
     target = tokens[:, : parameters["k"]].sum(1) % parameters["p"]
     rate = parameters["learning_rate"]
     multiples = equations.learning_rate_multipliers(parameters)
     groups = [
         {"params": [values], "lr": rate * multiples.get(name, 1)}
-        for name, values in own.named_parameters()
+        for name, values in network.named_parameters()
     ]
     optimizer = torch.optim.AdamW(groups, lr=rate, weight_decay=parameters["weight_decay"])
     n, size, dropout = len(tokens), parameters["batch_size"], parameters["dropout"]
@@ -71,4 +71,4 @@ def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Trainin
         keep = torch.as_tensor(kept[:, part].T / (1 - dropout)).to(dtype)
         return tokens[chosen], keep, target[chosen]
 
-    return Training(own, optimizer, (tokens, target), batch)
+    return Training(network, optimizer, (tokens, target), batch)

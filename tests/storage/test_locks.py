@@ -23,14 +23,14 @@ def no_locks(*_, **__):
 
 
 def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
-    held = locks.lock(tmp_path / "results")
+    first = locks.lock(tmp_path / "results")
     with pytest.raises(
         SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
     ) as end:
         locks.lock(tmp_path / "results")
     assert end.value.code.startswith("error: ")
     other = locks.lock(tmp_path / "other")  # another study
-    held.release()
+    first.release()
     locks.lock(tmp_path / "results").release()
     other.release()
 

@@ -99,10 +99,10 @@ def test_no_log_is_taken_for_another(tmp_path):
     """Every pair of logs is swapped, over two experiments, two points and two blocks."""
     swept = experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
     study = planned(tmp_path, a=swept, b=experiment("particles"))
-    every = [(block, kind) for block in study.blocks for kind in block.point.logs]
+    logs = [(block, kind) for block in study.blocks for kind in block.point.logs]
     run_blocks(study)
-    content = {block.log(kind): block.log(kind).read_bytes() for block, kind in every}
-    for block, kind in every:
+    content = {block.log(kind): block.log(kind).read_bytes() for block, kind in logs}
+    for block, kind in logs:
         path = block.log(kind)
         for other in content.keys() - {path}:
             path.write_bytes(content[other])

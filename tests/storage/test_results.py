@@ -50,13 +50,13 @@ def test_a_table_is_that_of_the_study(results, study):
 
 
 def test_a_log_has_keys_and_parameters(results, study):
-    found = results.log("curves")
-    assert list(found)[:5] == ["experiment", "system", "point", "run_id", "seed"]
-    assert set(found["run_id"]) == {
+    curves = results.log("curves")
+    assert list(curves)[:5] == ["experiment", "system", "point", "run_id", "seed"]
+    assert set(curves["run_id"]) == {
         p.run_id(seed) for p in study.experiment("a") for seed in p.every_seed
     }
-    assert found.groupby("run_id")["hidden"].nunique().eq(1).all()
-    assert set(found["hidden"]) == {8, 16} and set(found["weight_decay"]) == {0.0, 0.5}
+    assert curves.groupby("run_id")["hidden"].nunique().eq(1).all()
+    assert set(curves["hidden"]) == {8, 16} and set(curves["weight_decay"]) == {0.0, 0.5}
     assert len(results.log("signals", experiment="b")) > 0
     both = results.log("signals")  # of two systems
     assert both.loc[both["experiment"] == "b", "weight_decay"].isna().all()
@@ -64,9 +64,9 @@ def test_a_log_has_keys_and_parameters(results, study):
 
 
 def test_runs_and_steps_are_chosen(results):
-    found = results.log("curves", experiment="a", hidden=16, weight_decay=[0.5], steps=[0, 5])
-    assert set(found["step"]) == {0, 5} and set(found["hidden"]) == {16}
-    assert set(found["weight_decay"]) == {0.5}
+    curves = results.log("curves", experiment="a", hidden=16, weight_decay=[0.5], steps=[0, 5])
+    assert set(curves["step"]) == {0, 5} and set(curves["hidden"]) == {16}
+    assert set(curves["weight_decay"]) == {0.5}
     with pytest.raises(LogError, match=r"weight_decay is 0\.0, 0\.5$"):
         results.log("curves", experiment="a", weight_decay=0.50001)
     assert set(results.log("curves", seeds=[1])["seed"]) == {1}
@@ -93,8 +93,8 @@ def test_a_folder_with_signs_of_a_pattern_is_no_pattern(study, tmp_path):
     for kind in ("tables", "logs/a/point/seeds_0-0"):
         (tmp_path / "sa" / kind).mkdir(parents=True)
         pd.DataFrame({"of": ["sa"]}).to_parquet(tmp_path / "sa" / kind / "runs.parquet")
-    found = circlet.load(tmp_path / "s[ab]")
-    assert len(found.table("runs")) == len(found.log("runs")) == 10
+    loaded = circlet.load(tmp_path / "s[ab]")
+    assert len(loaded.table("runs")) == len(loaded.log("runs")) == 10
 
 
 @pytest.mark.parametrize(
@@ -171,12 +171,12 @@ def test_an_archive_writes_nothing_outside_its_folder(tmp_path):
 
 def test_of_blocks_that_overlap_the_newest_counts(tmp_path, monkeypatch):
     folder = tmp_path / "results"
-    for block in (2, 4):
-        made = planning.plan(config(folder, block=block, seeds={"count": 4}))
-        for number, own in enumerate(made.blocks):
-            job.run_block(own, "cpu")
-            time = (1_500_000_000 + 10 * block) * 10**9 + number
-            os.utime(own.log("runs"), ns=(time, time))
+    for size in (2, 4):
+        made = planning.plan(config(folder, block=size, seeds={"count": 4}))
+        for number, block in enumerate(made.blocks):
+            job.run_block(block, "cpu")
+            time = (1_500_000_000 + 10 * size) * 10**9 + number
+            os.utime(block.log("runs"), ns=(time, time))
     archive = shutil.make_archive(tmp_path / "study", "zip", folder)
     for place in (folder, archive):
         [newest] = circlet.load(place)._files("runs")

@@ -36,18 +36,18 @@ def both(tmp_path_factory):
 
 
 def test_differences_are_those_of_runs_of_one_seed(both):
-    found = between.studies(both / "a", both / "b")
-    assert found.config == ['experiments.e.parameters: {} -> {"learning_rate": 0.1}'] or (
-        found.config == ["experiments.e.parameters.learning_rate: 0.01 -> 0.1"]
+    compared = between.studies(both / "a", both / "b")
+    assert compared.config == ['experiments.e.parameters: {} -> {"learning_rate": 0.1}'] or (
+        compared.config == ["experiments.e.parameters.learning_rate: 0.01 -> 0.1"]
     )
-    assert not found.code and not found.verdicts and not found.only
+    assert not compared.code and not compared.verdicts and not compared.only
     runs = [pd.read_parquet(both / name / "tables/runs.parquet") for name in "ab"]
     x, y = (
         r[r["weight_decay"] == 1].set_index("network_seed")["test_accuracy"].astype(float)
         for r in runs
     )
-    own = found.outcomes[found.outcomes["outcome"] == "test_accuracy"].set_index("at")
-    row = own.loc["e, weight_decay 1"]
+    rows = compared.outcomes[compared.outcomes["outcome"] == "test_accuracy"].set_index("at")
+    row = rows.loc["e, weight_decay 1"]
     assert row["estimate"] == pytest.approx((y - x).mean(), abs=1e-6)
     expected = stats.bounded_mean(y - x, -1, 1)
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high), abs=1e-6)
@@ -69,16 +69,16 @@ def test_within_a_study_it_is_the_same(both):
 
 
 def test_a_study_is_as_itself(both):
-    found = between.studies(both / "a", both / "a")
-    assert not found.config and not found.only
-    assert found.outcomes["estimate"].dropna().eq(0).all()
-    known = found.outcomes.dropna(subset=["low"])
-    assert (known["low"] <= 0).all() and (known["high"] >= 0).all()
+    compared = between.studies(both / "a", both / "a")
+    assert not compared.config and not compared.only
+    assert compared.outcomes["estimate"].dropna().eq(0).all()
+    bounded = compared.outcomes.dropna(subset=["low"])
+    assert (bounded["low"] <= 0).all() and (bounded["high"] >= 0).all()
 
 
 def test_what_only_one_has_is_said(both):
-    found = between.studies(both / "a", both / "c")
-    assert found.only == ["e: 2 settings are in only one of them"]
+    compared = between.studies(both / "a", both / "c")
+    assert compared.only == ["e: 2 settings are in only one of them"]
 
 
 def test_the_command_prints(both, capsys):
@@ -137,8 +137,8 @@ def test_paired_shares_cover():
     for _ in range(400):
         level = stream.normal(0, 1, 20)
         x, y = (pd.Series((level + shift > 0).astype(float)) for shift in (0, 0.5))
-        found, _ = contrasts.paired_difference(x, y, 1, is_share=True)
-        hits += found.low <= norm.cdf(0.5) - 0.5 <= found.high
+        interval, _ = contrasts.paired_difference(x, y, 1, is_share=True)
+        hits += interval.low <= norm.cdf(0.5) - 0.5 <= interval.high
     assert 0.93 < hits / 400 <= 1
 
 
@@ -164,10 +164,10 @@ def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
         ("rounded", "rounded"), ("rounded", "dtypes"),
         ("kept", "kept_again"), ("one", "kept"),
     ):  # fmt: skip
-        found = between.studies(tmp_path / a, tmp_path / b)
-        own = found.outcomes[found.outcomes["outcome"] == "n_circles"]
-        assert set(own["n_paired"]) <= {0, 2} and set(own["n_first"]) <= {2}
-        lines[a, b] = len(own), len(found.only)
+        compared = between.studies(tmp_path / a, tmp_path / b)
+        circles = compared.outcomes[compared.outcomes["outcome"] == "n_circles"]
+        assert set(circles["n_paired"]) <= {0, 2} and set(circles["n_first"]) <= {2}
+        lines[a, b] = len(circles), len(compared.only)
     assert lines == {
         ("dtypes", "dtypes"): (2, 0), ("dtypes", "one"): (1, 1), ("one", "dtypes"): (1, 1),
         ("rounded", "rounded"): (2, 0), ("rounded", "dtypes"): (1, 1), ("scaled", "one"): (0, 1),
@@ -176,8 +176,8 @@ def test_settings_are_matched_by_all_that_tells_them_apart(tmp_path):
 
 
 def test_differences_of_times_count_the_steps_between_logs_and_who_is_not_there():
-    found = differ("time", [50.0] * 8, [70.0] * 8, after=(40.0, 60.0))
-    assert (found["estimate"], found["low"], found["high"]) == (20, 10, 30)
+    longer = differ("time", [50.0] * 8, [70.0] * 8, after=(40.0, 60.0))
+    assert (longer["estimate"], longer["low"], longer["high"]) == (20, 10, 30)
     late = differ("time", [50.0] * 8, [np.nan] * 8, after=(40.0, 2000.0))
     assert (late["estimate"], late["low"], late["high"], late["n_paired"]) == (None, 1950, None, 8)
     few = differ("time", [50.0] * 5, [70.0] * 5, after=(40.0, 60.0))  # too few to bound a median
@@ -187,34 +187,34 @@ def test_differences_of_times_count_the_steps_between_logs_and_who_is_not_there(
 def test_one_late_run_does_not_turn_a_difference_of_times():
     first = np.array([100.0] * 7 + [10_000])
     for second in (np.full(8, 300.0), np.array([300.0] * 7 + [np.nan])):
-        found = differ("time", first, second, after=(first - 10, np.full(8, 290.0)))
-        assert found["estimate"] == 200
+        difference = differ("time", first, second, after=(first - 10, np.full(8, 290.0)))
+        assert difference["estimate"] == 200
 
 
 def test_seeds_that_few_runs_share_do_not_pair_them():
     stream = np.random.default_rng(0)
     x, y = stream.normal(0, 1, 100), stream.normal(1, 1, 100)
-    found = differ("mean", x, y, seeds=97)
-    assert found["n_paired"] == 0 and found["high"] - found["low"] < 0.7
+    unpaired = differ("mean", x, y, seeds=97)
+    assert unpaired["n_paired"] == 0 and unpaired["high"] - unpaired["low"] < 0.7
     assert differ("mean", x, y, seeds=50)["n_paired"] == 50
 
 
 def test_differences_that_are_all_the_same_are_of_pairs():
     """Runs that only one study has do not change the differences."""
     counts = [0.0, 1.0, 0.0, 2.0, 0.0, 0.0]
-    found = differ("count", counts, [*counts, 5.0, 5.0])
-    assert (found["estimate"], found["n_paired"]) == (0, 6)
-    assert found["low"] == -found["high"] and found["low"] < 0
+    same = differ("count", counts, [*counts, 5.0, 5.0])
+    assert (same["estimate"], same["n_paired"]) == (0, 6)
+    assert same["low"] == -same["high"] and same["low"] < 0
 
 
 def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
     for name, data in (("a", [1, 2]), ("b", [1, 2, 3])):
         made(tmp_path / name, seeds={"count": 2, "data": data}, block=2, steps=3)
-    found = between.studies(tmp_path / "a", tmp_path / "b")
-    own = found.outcomes[found.outcomes["outcome"] == "test_accuracy"]
-    assert own["at"].tolist() == ["e, fixed seeds data-1", "e, fixed seeds data-2"]
-    assert own["n_first"].tolist() == [2, 2] and own["estimate"].eq(0).all()
-    assert found.only == ["e: 1 settings are in only one of them"]
+    compared = between.studies(tmp_path / "a", tmp_path / "b")
+    rows = compared.outcomes[compared.outcomes["outcome"] == "test_accuracy"]
+    assert rows["at"].tolist() == ["e, fixed seeds data-1", "e, fixed seeds data-2"]
+    assert rows["n_first"].tolist() == [2, 2] and rows["estimate"].eq(0).all()
+    assert compared.only == ["e: 1 settings are in only one of them"]
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_points_that_differ_in_seeds_alone_are_kept_apart(tmp_path):
     ],
 )
 def test_what_cannot_be_compared_is_one_line(compare, said):
-    own = config(sweep={"weight_decay": [0, 1]}, compare=compare)
-    assert said in refused(lambda: planning.plan(own))
+    settings = config(sweep={"weight_decay": [0, 1]}, compare=compare)
+    assert said in refused(lambda: planning.plan(settings))
 
 
 def test_points_that_differ_in_something_else_too_are_not_compared():

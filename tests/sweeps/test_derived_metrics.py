@@ -39,9 +39,9 @@ def test_measures_are_outcomes_of_the_systems_that_they_are_about():
     study = planning.plan(
         logging() | ASKED | {"experiments": logging()["experiments"] | {"other": settings}}
     )
-    own = {one.name: one for one in study.outcomes("constant_attention")}
-    assert list(own)[-len(NAMES) :] == NAMES
-    assert own["fourier_ipr"].bounds == (0, 1) and own["excluded_loss"].unit == "nat"
+    outcomes = {one.name: one for one in study.outcomes("constant_attention")}
+    assert list(outcomes)[-len(NAMES) :] == NAMES
+    assert outcomes["fourier_ipr"].bounds == (0, 1) and outcomes["excluded_loss"].unit == "nat"
     assert not study.derived_metrics("particles")
     assert list(study.derived_metrics("constant_attention"))[-len(NAMES) :] == NAMES
 
@@ -71,9 +71,9 @@ def test_they_are_computed_from_logged_parameters_and_are_outcomes_and_curves(tm
     summary = parquet.read_table(study, "outcome_summary").query("outcome == 'fourier_ipr'")
     assert summary.set_index("experiment")["n_runs"].to_dict() == {"e": 2, "mlp": 2, "silent": 0}
     curves = parquet.read_table(study, "curve_summary")
-    own = curves[curves["metric"] == "fourier_ipr"].set_index(["experiment", "step"])["estimate"]
-    assert own.index.tolist() == [("e", 0), ("e", 3), ("e", 5), ("mlp", 0), ("mlp", 5)]
-    assert own["e", 5] == pytest.approx(last.query("experiment == 'e'")["fourier_ipr"].mean())
+    ipr = curves[curves["metric"] == "fourier_ipr"].set_index(["experiment", "step"])["estimate"]
+    assert ipr.index.tolist() == [("e", 0), ("e", 3), ("e", 5), ("mlp", 0), ("mlp", 5)]
+    assert ipr["e", 5] == pytest.approx(last.query("experiment == 'e'")["fourier_ipr"].mean())
     assert set(curves[curves["experiment"] == "silent"]["metric"]) == {
         "train_loss", "test_loss", "train_accuracy", "test_accuracy",
     }  # fmt: skip

@@ -29,18 +29,18 @@ def rows(outcomes):
     return pd.DataFrame(
         [
             {"point": place, "seed": seed, "outcome": outcome}
-            for place, found in enumerate(outcomes)
-            for seed, outcome in enumerate(found)
+            for place, of_point in enumerate(outcomes)
+            for seed, outcome in enumerate(of_point)
         ]
     )
 
 
 def test_the_end_of_a_run_is_its_last_step(tmp_path):
     block = next(ran(tmp_path, **CIRCLES).blocks)
-    found = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end"), {}))
-    assert {row["step"] for row in found} == {block.point.steps}
-    assert {row["run_id"] for row in found} == {block.point.run_id(seed) for seed in block.seeds}
-    names = {row["name"] for row in found}
+    states = list(explorer_states._rows(block, dict.fromkeys(block.seeds, "end"), {}))
+    assert {row["step"] for row in states} == {block.point.steps}
+    assert {row["run_id"] for row in states} == {block.point.run_id(seed) for seed in block.seeds}
+    names = {row["name"] for row in states}
     assert "embedding" in names and "curves" not in names
 
 
@@ -177,8 +177,8 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
 
     for block in STUDY.blocks:
         run_id = block.point.run_id(block.seeds[-1])
-        own = states[states["run_id"] == run_id]
-        for name, rows in own.groupby("name"):
+        shown = states[states["run_id"] == run_id]
+        for name, rows in shown.groupby("name"):
             row = rows.iloc[len(rows) // 2]
             step = row["step"]
             if name == "signals":

@@ -69,17 +69,17 @@ def plant(block):
 
 
 def table(study, name, **keys):
-    found = parquet.read_table(study, name)
+    frame = parquet.read_table(study, name)
     for key, value in keys.items():
-        found = found[found[key] == value]
-    return found
+        frame = frame[frame[key] == value]
+    return frame
 
 
 def test_every_run_has_its_outcomes(study):
-    found = table(study, "outcomes", outcome="test_accuracy")
-    assert len(found) == 6 * SEEDS
-    expected = 0.1 + 0.5 * found["weight_decay"].astype(float) + 0.01 * found["seed"]
-    assert found["value"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-6)
+    rows = table(study, "outcomes", outcome="test_accuracy")
+    assert len(rows) == 6 * SEEDS
+    expected = 0.1 + 0.5 * rows["weight_decay"].astype(float) + 0.01 * rows["seed"]
+    assert rows["value"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-6)
     kinds = {
         "is_circle",
         "test_accuracy",
@@ -97,22 +97,22 @@ def test_every_run_has_its_outcomes(study):
 
 
 def test_steps_between_which_something_happened(study):
-    found = table(study, "milestones").query("weight_decay == 0.5 and p == 5")
-    assert (found["memorised_step_after"] == 5).all() and (found["memorised_step"] == 10).all()
-    assert found["generalised_step"].tolist() == [15] * 6 + [pytest.approx(np.nan, nan_ok=True)] * 2
-    assert found["generalised_step_after"].tolist() == [10] * 6 + [20] * 2
+    rows = table(study, "milestones").query("weight_decay == 0.5 and p == 5")
+    assert (rows["memorised_step_after"] == 5).all() and (rows["memorised_step"] == 10).all()
+    assert rows["generalised_step"].tolist() == [15] * 6 + [pytest.approx(np.nan, nan_ok=True)] * 2
+    assert rows["generalised_step_after"].tolist() == [10] * 6 + [20] * 2
     # From (5, 10] to (10, 15] it takes 0 to 10 steps; for runs that never reach it, at least 10.
-    assert found["delay_after"].tolist() == [0] * 6 + [10] * 2
-    assert found["delay"].tolist()[:6] == [10] * 6 and found["delay"].isna().sum() == 2
-    assert (found["low_step"] == 0).all() and (found["low_step_after"] == 0).all()
+    assert rows["delay_after"].tolist() == [0] * 6 + [10] * 2
+    assert rows["delay"].tolist()[:6] == [10] * 6 and rows["delay"].isna().sum() == 2
+    assert (rows["low_step"] == 0).all() and (rows["low_step_after"] == 0).all()
 
 
 def test_summaries_stay_in_the_range_of_what_they_measure(study):
-    found = table(study, "outcome_summary")
-    known = found[found["n_runs"] > 0]
-    assert set(found["n_planned"]) == {SEEDS}
-    assert (known["low"] >= 0).all()
-    shares = known[(known["kind"] == "share") | (known["unit"] == "0..1")]
+    summary = table(study, "outcome_summary")
+    measured = summary[summary["n_runs"] > 0]
+    assert set(summary["n_planned"]) == {SEEDS}
+    assert (measured["low"] >= 0).all()
+    shares = measured[(measured["kind"] == "share") | (measured["unit"] == "0..1")]
     assert (shares["high"] <= 1).all() and shares[["low", "high"]].notna().all(axis=None)
     row = table(study, "outcome_summary", outcome="test_accuracy", point="p5_d2_wd1").iloc[0]
     assert row["estimate"] == pytest.approx(0.6 + 0.01 * 3.5, abs=1e-6)
@@ -123,16 +123,16 @@ def test_summaries_stay_in_the_range_of_what_they_measure(study):
 
 
 def test_effects_are_those_that_were_planted(study):
-    found = table(study, "effects", outcome="test_accuracy").set_index("parameter")
-    decay, p = found.loc["weight_decay"], found.loc["p"]
+    rows = table(study, "effects", outcome="test_accuracy").set_index("parameter")
+    decay, p = rows.loc["weight_decay"], rows.loc["p"]
     assert decay["change"] == pytest.approx(0.5, abs=1e-6) and decay["per"] == "unit"
     # Seeds do not differ in the effect, so the interval is from the means and their intervals.
     assert 0.45 < decay["change_low"] < 0.5 < decay["change_high"] < 0.55
     assert decay["n_paired"] == SEEDS
     assert decay["rho"] > 0.9 and decay["rho_low"] > 0.8 and decay["rho_high"] <= 1
     assert abs(p["change"]) < 1e-6 and p["rho_low"] < 0 < p["rho_high"]
-    assert found["rho_n"].tolist() == [6 * SEEDS] * 2
-    assert found["note"].tolist() == ["", ""]
+    assert rows["rho_n"].tolist() == [6 * SEEDS] * 2
+    assert rows["note"].tolist() == ["", ""]
 
 
 def test_a_change_that_is_not_known_says_why(study):
@@ -141,8 +141,8 @@ def test_a_change_that_is_not_known_says_why(study):
     assert late["note"].tolist() == [f"12 of {6 * SEEDS} runs do not get there"] * 2
     x = pd.Series([0.0, 1.0])
     runs = pd.DataFrame({"value": [1.0, 2.0], "stratum": [0, 1], "unit": [0, 1]})
-    found = effects._effect(Outcome("x", "x", "mean"), x, runs)
-    assert found["change"] is None and found["note"] == "too few runs to compare"
+    effect = effects._effect(Outcome("x", "x", "mean"), x, runs)
+    assert effect["change"] is None and effect["note"] == "too few runs to compare"
 
 
 @pytest.mark.parametrize(
@@ -154,24 +154,24 @@ def test_a_change_without_spread_lies_between_its_ends(x, times, seeds):
     at = pd.Series(np.repeat(x, seeds))
     runs = pd.DataFrame({"value": np.repeat(times, seeds), "stratum": 0})
     runs = runs.assign(unit=np.tile(np.arange(seeds), len(x)), after=runs["value"] - 1)
-    found = effects._change(Outcome("x", "x", "time"), at, runs)
-    assert found.low < found.value < found.high
-    assert np.isfinite(found.high) == (seeds > 1)
+    change = effects._change(Outcome("x", "x", "time"), at, runs)
+    assert change.low < change.value < change.high
+    assert np.isfinite(change.high) == (seeds > 1)
 
 
 def test_marginals_average_over_the_rest(study):
-    found = table(study, "marginals", outcome="test_accuracy", parameter="weight_decay")
-    assert found["value"].tolist() == ["0", "0.5", "1"] and found["x"].tolist() == [0, 0.5, 1]
-    assert found["estimate"].tolist() == pytest.approx([0.135, 0.385, 0.635], abs=1e-6)
-    assert set(found["n_runs"]) == {2 * SEEDS}
+    rows = table(study, "marginals", outcome="test_accuracy", parameter="weight_decay")
+    assert rows["value"].tolist() == ["0", "0.5", "1"] and rows["x"].tolist() == [0, 0.5, 1]
+    assert rows["estimate"].tolist() == pytest.approx([0.135, 0.385, 0.635], abs=1e-6)
+    assert set(rows["n_runs"]) == {2 * SEEDS}
 
 
 def test_curves_are_averaged_at_logged_steps(study):
-    found = table(study, "curve_summary", metric="test_accuracy", point="p5_d2_wd0")
-    assert found["step"].tolist() == [0, 5, 10, 15, 20]
-    assert found["estimate"].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.8, 0.8])
-    assert found["low"].isna().tolist() == [True] * 3 + [False] * 2  # equal values: no spread
-    assert (found["high"].dropna() <= 1).all()
+    rows = table(study, "curve_summary", metric="test_accuracy", point="p5_d2_wd0")
+    assert rows["step"].tolist() == [0, 5, 10, 15, 20]
+    assert rows["estimate"].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.8, 0.8])
+    assert rows["low"].isna().tolist() == [True] * 3 + [False] * 2  # equal values: no spread
+    assert (rows["high"].dropna() <= 1).all()
 
 
 def test_an_outcome_with_several_rows_of_a_run_is_refused():
@@ -250,20 +250,20 @@ def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
         "label": "a label that is longer than a panel"
     }
     config = written(study) | {"figures": [figure], "milestones": {"low_step": low}}
-    own = planning.plan(config)
-    (plot,) = plots.of(own)
-    drawn = import_module(plot.module).draw(own)
+    changed = planning.plan(config)
+    (plot,) = plots.of(changed)
+    drawn = import_module(plot.module).draw(changed)
     assert {axes.get_ylabel() for axes in drawn.axes} - {""} == labels
 
 
 def test_points_drawn_at_random_are_units(tmp_path):
     sweep = {"learning_rate": {"loguniform": [0.001, 0.1]}, "weight_decay": {"uniform": [0, 1]}}
     made = planted(config(tmp_path, sweep=sweep, sample=12, steps=2))
-    found = table(made, "effects", outcome="test_accuracy").set_index("parameter")
-    assert found.loc["weight_decay", "change"] == pytest.approx(0.5, abs=0.02)
-    assert found.loc["weight_decay", "rho"] > 0.9
-    assert found.loc["learning_rate", "per"] == "decade"
-    assert set(found["n_paired"]) == {0}
+    rows = table(made, "effects", outcome="test_accuracy").set_index("parameter")
+    assert rows.loc["weight_decay", "change"] == pytest.approx(0.5, abs=0.02)
+    assert rows.loc["weight_decay", "rho"] > 0.9
+    assert rows.loc["learning_rate", "per"] == "decade"
+    assert set(rows["n_paired"]) == {0}
     assert len(table(made, "marginals", outcome="test_accuracy", parameter="weight_decay")) == 12
 
 
@@ -278,11 +278,11 @@ def test_random_points_that_all_diverge_have_tables_without_rows(tmp_path):
 def test_words_are_compared_with_the_first(tmp_path):
     kinds = {"initialisation": ["torch", "glorot", "lecun"]}
     made = ran(tmp_path, sweep=kinds, seeds={"count": 4}, block=4)
-    found = make_tables(made, "effects").query("outcome == 'test_accuracy'")
-    assert found["per"].tolist() == ["torch to glorot", "torch to lecun"]
+    rows = make_tables(made, "effects").query("outcome == 'test_accuracy'")
+    assert rows["per"].tolist() == ["torch to glorot", "torch to lecun"]
     runs = pd.read_parquet(made.table("runs"))
     means = runs.groupby("initialisation")["test_accuracy"].mean()
-    assert found["change"].iloc[0] == pytest.approx(means["glorot"] - means["torch"], abs=1e-6)
+    assert rows["change"].iloc[0] == pytest.approx(means["glorot"] - means["torch"], abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ def test_words_are_compared_with_the_first(tmp_path):
 def test_a_threshold_or_a_delay_replaces_the_usual_one(given, kept):
     changed = {"memorised_step": given, "delay": None}
     study = planning.plan(config() | {"milestones": changed})
-    found = study_milestones.of_config(study.config)["memorised_step"]
-    assert msgspec.to_builtins(found) == {"label": "step of memorising"} | given | kept
-    every = study.outcomes("constant_attention")
-    names = [one.name for one in every if one.table == "milestones"]
+    milestone = study_milestones.of_config(study.config)["memorised_step"]
+    assert msgspec.to_builtins(milestone) == {"label": "step of memorising"} | given | kept
+    all_outcomes = study.outcomes("constant_attention")
+    names = [one.name for one in all_outcomes if one.table == "milestones"]
     assert names == ["memorised_step", "generalised_step"]  # the delay is removed

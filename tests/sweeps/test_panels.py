@@ -46,7 +46,7 @@ def test_a_difference_of_which_one_end_is_known_is_drawn_to_an_arrow():
         alike | {"at": "d 3", "estimate": 3.0, "low": None, "high": None},
     ])  # fmt: skip
     (axes,) = forest(rows, ["x"]).axes
-    (lines,) = (found for found in axes.collections if isinstance(found, LineCollection))
+    (lines,) = (artist for artist in axes.collections if isinstance(artist, LineCollection))
     first, second = (line[:, 0] for line in lines.get_segments() if len(line))
     assert first[0] < -900 and first[1] == -800 and second[0] == 1 and second[1] > 100
     assert not axes.texts

@@ -40,8 +40,8 @@ def file(text, tmp_path):
     return path
 
 
-def half(found):
-    return (found.high - found.low) / 2
+def half(estimate):
+    return (estimate.high - estimate.low) / 2
 
 
 def test_needed_runs_give_the_half_width():
@@ -150,15 +150,15 @@ ACTS = [{"scale": {"frequency": [1, 2], "factor": 2}}]
 )
 def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     """Points that `where` cannot distinguish get the same number of seeds; all of these count."""
-    own = {"seeds": {"count": 2}, "block": 2, "steps": 5, "log": {}, "sweep": {}} | changes
-    settings = experiment(**own)
+    details = {"seeds": {"count": 2}, "block": 2, "steps": 5, "log": {}, "sweep": {}} | changes
+    settings = experiment(**details)
     path = tmp_path / "c.yaml"
     path.write_text(yaml.safe_dump({"results": "r", "experiments": {"e": settings}}))
     study = planning.plan_file(path)
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
-    found = power.wanted(study, [need])
-    assert found == {"e": seeds}
-    proposed = power_command.text([need], found).partition("costs:")[2]
+    wanted = power.wanted(study, [need])
+    assert wanted == {"e": seeds}
+    proposed = power_command.text([need], wanted).partition("costs:")[2]
     assert yaml.safe_load(proposed) == {"experiments": {"e": {"seeds": seeds}}}
     settings["seeds"] = {k: v for k, v in settings["seeds"].items() if k != "more"} | seeds
     grown = planned("r", e=settings)
@@ -194,8 +194,8 @@ def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
     long = experiment(sweep={"weight_decay": [0.6]}, steps=2000)
     study = planned(tmp_path, {"reproduce": {"table1": "e"}}, e=long)
     make_tables(run_blocks(study))
-    found = power.of_claims(study)
-    lacking = [need for need in found if not need.points]
+    needs = power.of_claims(study)
+    lacking = [need for need in needs if not need.points]
     assert lacking and all(need.needed is None and "no point has" in need.why for need in lacking)
-    few = [need for need in found if need.points and need.needed]
+    few = [need for need in needs if need.points and need.needed]
     assert few and all(need.needed > need.n for need in few)

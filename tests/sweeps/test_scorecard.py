@@ -23,11 +23,11 @@ def rises(**others):
 
 
 def test_counts_are_shown_per_published_runs():
-    found = scorecard.judged(claim("share", 12, 100), stats.count(15, 300))
-    assert found["measured"] == pytest.approx(5)
-    assert found["measured_low"] < 5 < found["measured_high"]
-    assert found["difference"] == pytest.approx(-7)
-    assert found["measured_n"] == 300
+    row = scorecard.judged(claim("share", 12, 100), stats.count(15, 300))
+    assert row["measured"] == pytest.approx(5)
+    assert row["measured_low"] < 5 < row["measured_high"]
+    assert row["difference"] == pytest.approx(-7)
+    assert row["measured_n"] == 300
 
 
 def test_lost_runs_decide_nothing():
@@ -125,9 +125,9 @@ def test_the_first_run_counts_tests_of_every_paper():
             tests["role"], *map(conditions.get, conditions), strict=True
         )
     ]
-    found = tests[counted].groupby("collection").size()
-    assert (found[["musat", "odonnat"]] >= 15).all()
-    assert found["ding"] == 5
+    counts = tests[counted].groupby("collection").size()
+    assert (counts[["musat", "odonnat"]] >= 15).all()
+    assert counts["ding"] == 5
 
 
 @pytest.mark.parametrize("paper", ["musat", "ding", "odonnat", "findings"])
@@ -165,10 +165,10 @@ def test_runs_that_share_a_seed_are_not_compared():
 
 
 def answer(monkeypatch, frame, claimed, **changes):
-    monkeypatch.setattr(parquet, "read_table", lambda study, name: {"found": frame}[name])
-    known = {"claim": "one", "collection": "lab", "role": "asked", "table": "found", "keys": {}}
-    known |= {"conditions": "", "shorter": "", "accepts": "", "tally": "test"}
-    return scorecard._answer(asked(**changes), pd.Series(known | claimed.to_dict()))
+    monkeypatch.setattr(parquet, "read_table", lambda study, name: {"effects": frame}[name])
+    usual = {"claim": "one", "collection": "lab", "role": "asked", "table": "effects", "keys": {}}
+    usual |= {"conditions": "", "shorter": "", "accepts": "", "tally": "test"}
+    return scorecard._answer(asked(**changes), pd.Series(usual | claimed.to_dict()))
 
 
 def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeypatch):
@@ -176,14 +176,14 @@ def test_a_claim_that_other_conditions_can_tell_says_in_what_they_differ(monkeyp
         [{"claim": "it_rises", "x": 0.9, "x_low": 0.8, "x_high": 0.95, "x_n": 42, "n_runs": 40,
           "n_planned": 42}]
     )  # fmt: skip
-    known = {"keys": {"claim": "it_rises"}, "conditions": "p=17;steps=30000"}
-    found = answer(monkeypatch, frame, rises(accepts="steps>=1000", **known), steps=1000)
-    assert (found["verdict"], found["n_runs"]) == ("reproduced", 40)
-    assert found["tally"] == "other"  # not among the tests
-    assert found["note"] == "runs with steps 1000, the paper has 30000"
-    strict = answer(monkeypatch, frame, rises(**known), steps=1000)
+    about = {"keys": {"claim": "it_rises"}, "conditions": "p=17;steps=30000"}
+    row = answer(monkeypatch, frame, rises(accepts="steps>=1000", **about), steps=1000)
+    assert (row["verdict"], row["n_runs"]) == ("reproduced", 40)
+    assert row["tally"] == "other"  # not among the tests
+    assert row["note"] == "runs with steps 1000, the paper has 30000"
+    strict = answer(monkeypatch, frame, rises(**about), steps=1000)
     assert strict["verdict"] == "not_run"
-    shown = known | {"shorter": "steps>=1000"}  # shown to decide the same
+    shown = about | {"shorter": "steps>=1000"}  # shown to decide the same
     same = answer(monkeypatch, frame, rises(**shown), steps=1000)
     assert (same["verdict"], same.get("tally", "test")) == ("reproduced", "test")
     assert same["note"].endswith("the paper has 30000, but from step 1000 on they decide the same")
@@ -194,9 +194,9 @@ def test_runs_of_which_none_can_be_judged_are_undecided(monkeypatch):
     none = dict.fromkeys(("x", "x_low", "x_high"), math.nan)
     counts = {"x_n": 0, "n_runs": 40, "n_planned": 42}
     frame = pd.DataFrame([{"claim": "it_rises"} | none | counts])
-    known = {"keys": {"claim": "it_rises"}}
-    found = answer(monkeypatch, frame, rises(**known))
-    assert (found["verdict"], found["note"]) == ("undecided", "nothing to judge in 40 runs")
+    about = {"keys": {"claim": "it_rises"}}
+    row = answer(monkeypatch, frame, rises(**about))
+    assert (row["verdict"], row["note"]) == ("undecided", "nothing to judge in 40 runs")
 
 
 def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
@@ -209,10 +209,10 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
     )  # fmt: skip
     keys = {"weight_decay": "0.6", "sample": "all"}
     one = claim("mean", 63, 88, margin=5, keys=keys, conditions="p=17;steps=2000")
-    found = answer(monkeypatch, frame, one, steps=2000)
-    assert found["measured"] == 63
-    assert (found["measured_low"], found["measured_high"], found["measured_n"]) == (62, 64, 77)
-    assert (found["n_runs"], found["n_planned"]) == (90, 100)
+    row = answer(monkeypatch, frame, one, steps=2000)
+    assert row["measured"] == 63
+    assert (row["measured_low"], row["measured_high"], row["measured_n"]) == (62, 64, 77)
+    assert (row["n_runs"], row["n_planned"]) == (90, 100)
     none = answer(monkeypatch, frame.query("weight_decay == 0"), one, steps=2000)
     assert (none["verdict"], none["n_planned"]) == ("not_run", 0)
     assert "has no row with weight_decay=0.6;sample=all" in none["note"]
@@ -225,9 +225,9 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
 
 def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
     one = rises(keys={"size": "1"})
-    with pytest.raises(ConfigError, match="lab: one: the table found has no column 'size'"):
+    with pytest.raises(ConfigError, match="lab: one: the table effects has no column 'size'"):
         answer(monkeypatch, pd.DataFrame([{"x": 1}]), one)
-    with pytest.raises(ConfigError, match="lab: one: the table found has no column 'n_runs'"):
+    with pytest.raises(ConfigError, match="lab: one: the table effects has no column 'n_runs'"):
         row = {"size": 1, "x": 1, "x_low": 1, "x_high": 1, "x_n": 1, "n_planned": 2}
         answer(monkeypatch, pd.DataFrame([row]), one)
 

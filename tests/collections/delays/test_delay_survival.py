@@ -10,15 +10,15 @@ from circlet.collections.delays import survival
 DECAYS = (0.1, 0.2, 0.4, 0.8, 1.6)
 
 
-def drawn(law, sigma=0.15, last=4000, seeds=40, every=20, seed=0):
+def drawn(law, sigma=0.15, last=4000, seeds=40, spacing=20, seed=0):
     """Return times by ``law`` of the decay, seen at logged steps up to the last one."""
     stream = np.random.default_rng(seed)
     frame = pd.DataFrame([(s, x) for s in range(seeds) for x in DECAYS], columns=["seed", "x"])
     time = law(frame["x"]) * np.exp(stream.normal(0, sigma, len(frame)))
-    by = np.ceil(time / every) * every
+    by = np.ceil(time / spacing) * spacing
     is_seen = by <= last
     frame["by"] = by.where(is_seen)
-    frame["after"] = (by - every).where(is_seen, last)
+    frame["after"] = (by - spacing).where(is_seen, last)
     return frame
 
 
@@ -26,12 +26,12 @@ def drawn(law, sigma=0.15, last=4000, seeds=40, every=20, seed=0):
 def test_a_planted_exponent_is_found_though_most_runs_are_censored_at_the_smallest_decay(b):
     times = drawn(lambda x: 500 * x**-b, last=500 * 0.1**-b * 0.9)
     assert times[times["x"] == 0.1]["by"].notna().mean() < 0.5
-    found = survival.exponent(times)
-    assert found.low < b < found.high
-    assert found.high - found.low < 0.1
-    assert found.n == 40
+    exponent = survival.exponent(times)
+    assert exponent.low < b < exponent.high
+    assert exponent.high - exponent.low < 0.1
+    assert exponent.n == 40
     naive = np.polyfit(*np.log(times.dropna()[["x", "by"]].to_numpy().T), 1)[0]
-    assert abs(found.value - b) < abs(-naive - b)
+    assert abs(exponent.value - b) < abs(-naive - b)
 
 
 @pytest.mark.filterwarnings("ignore:Starting with pandas")
@@ -50,11 +50,11 @@ def test_the_regression_is_that_of_lifelines():
 
 @pytest.mark.slow
 def test_intervals_contain_the_planted_exponent_as_often_as_they_say():
-    found = [
+    exponents = [
         survival.exponent(drawn(lambda x: 300 / x, last=2500, seeds=8, seed=seed))
         for seed in range(40)
     ]
-    assert sum(one.low < 1 < one.high for one in found) >= 34
+    assert sum(one.low < 1 < one.high for one in exponents) >= 34
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from circlet.study import planning, registry, targets
 from circlet.study.swept import text
 
 SMALL = {"p": 5, "d": 8, "hidden": 8, "learning_rate": 0.03}
-(OWN,) = (one for one in registry.SHIPPED if one.name == "delays")
+(DELAYS,) = (one for one in registry.SHIPPED if one.name == "delays")
 STUDY = planning.plan_file(ROOT / "config/delays.yaml")
 
 
@@ -41,18 +41,18 @@ def contracting(kappas, norm=10.0, grokked=8.0):
 def test_one_kappa_predicts_all_delays():
     runs = contracting({(0.001, 1.0): 0.2, (0.001, 0.3): 0.2, (0.004, 1.0): 0.2})
     assert runs["kappa"].mean() == pytest.approx(0.2, rel=0.01)
-    found = contraction_rates.largest_ratio(runs)
-    assert found.low == 1 and 1 <= found.value < found.high < 1.3
+    ratio = contraction_rates.largest_ratio(runs)
+    assert ratio.low == 1 and 1 <= ratio.value < ratio.high < 1.3
     assert contraction_rates.errors(runs).mean() < 0.05
     assert contraction_rates.errors(runs).isna().sum() == 0
 
 
 def test_kappas_that_differ_are_told_apart():
     runs = contracting({(0.001, 1.0): 0.2, (0.001, 0.3): 0.3, (0.004, 1.0): 0.1})
-    found = contraction_rates.largest_ratio(runs)
-    assert found.value == pytest.approx(3)
-    assert 2 < found.low < 3 < found.high < 4.5
-    assert found.n == 5
+    ratio = contraction_rates.largest_ratio(runs)
+    assert ratio.value == pytest.approx(3)
+    assert 2 < ratio.low < 3 < ratio.high < 4.5
+    assert ratio.n == 5
     assert contraction_rates.errors(runs).mean() == pytest.approx(0.5, abs=0.05)
 
 
@@ -81,11 +81,11 @@ def test_the_share_that_the_logit_scale_carries_is_recovered(share, expected):
         return 2000 * math.exp(1.05 * (share * of_scale + (1 - share) * (norm - 1) / 0.15))
 
     runs = clamped(time, by_norm_and_temperature)
-    found = logit_mediation.over_seeds(runs)
-    assert found["recovered"].value == pytest.approx(expected, abs=0.06)
-    assert all(one.low - 1e-9 <= one.value <= one.high + 1e-9 for one in found.values())
-    assert found["norm_effect"].value == pytest.approx(math.exp(1.05), rel=0.01)
-    adds = found["norm_adds"].value
+    effects = logit_mediation.over_seeds(runs)
+    assert effects["recovered"].value == pytest.approx(expected, abs=0.06)
+    assert all(one.low - 1e-9 <= one.value <= one.high + 1e-9 for one in effects.values())
+    assert effects["norm_effect"].value == pytest.approx(math.exp(1.05), rel=0.01)
+    adds = effects["norm_adds"].value
     assert adds < 0.05 if share == 1 else adds > 0.05
     assert logit_mediation.scale_ratio(runs.assign(
         logit_scale_grokked=runs["logit_scale_grokked"] * (1 + runs["seed"] / 100)
@@ -146,9 +146,9 @@ def grokked(shares, n=20):
 
 
 def test_the_boundary_is_where_half_of_the_runs_grok():
-    found = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0.2, 0.04: 0.8, 0.08: 1}))
-    assert found.value == pytest.approx(math.sqrt(0.02 * 0.04), rel=0.05)
-    assert 0.02 < found.low < found.value < found.high < 0.04
+    gradual = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0.2, 0.04: 0.8, 0.08: 1}))
+    assert gradual.value == pytest.approx(math.sqrt(0.02 * 0.04), rel=0.05)
+    assert 0.02 < gradual.low < gradual.value < gradual.high < 0.04
     sharp = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0, 0.04: 1, 10: 0}))
     assert sharp[:3] == pytest.approx((math.sqrt(0.02 * 0.04), 0.02, 0.04))
     one = grokking_boundaries.boundary(*grokked({0.01: 0, 0.02: 0.25, 0.04: 1}))
@@ -162,10 +162,10 @@ def test_the_boundary_is_where_half_of_the_runs_grok():
 def test_claims_select_rows_that_the_study_makes():
     """Values of weight decay, learning rate and p in claims.csv are those of the config."""
     read = claims.read(STUDY)
-    own = read[read["collection"] == "delays"]
+    rows = read[read["collection"] == "delays"]
     named = ("p", "learning_rate", "weight_decay", "loss", "residual")
-    assert len(own) > 25
-    for row in own.itertuples():
+    assert len(rows) > 25
+    for row in rows.itertuples():
         points = [p.keys for p in STUDY.experiment(STUDY.reproduce[row.role])]
         if row.table == "retained_accuracy":
             points = [k | {"weight_decay": k["change_weight_decay"]} for k in points]
@@ -199,11 +199,11 @@ def tiny(results):
 @pytest.mark.slow
 def test_all_tables_and_figures_of_tiny_networks(tmp_path):
     study = run_blocks(tiny(tmp_path / "results"))
-    own = {*OWN.modules("tables"), *OWN.modules("figures")}
+    names = {*DELAYS.modules("tables"), *DELAYS.modules("figures")}
     made = [
-        target for target in targets.ordered(study) if target.name in own | {"milestones", "runs"}
+        target for target in targets.ordered(study) if target.name in names | {"milestones", "runs"}
     ]
-    assert own <= {target.name for target in made}
+    assert names <= {target.name for target in made}
     for target in made:
         build.make(target)
     runs = parquet.read_table(study, "delay_runs")

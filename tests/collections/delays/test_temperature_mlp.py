@@ -35,8 +35,8 @@ def test_logits_are_those_of_the_equation():
     torch.testing.assert_close(network(pairs), expected)
     assert torch.equal(target, (pairs[:, 0] + pairs[:, 1]) % 7)
     assert len(target) == int(0.4 * 49)
-    every = torch.cat([parts["train"][0], parts["test"][0]])
-    assert len(every.unique(dim=0)) == 49
+    all_pairs = torch.cat([parts["train"][0], parts["test"][0]])
+    assert len(all_pairs.unique(dim=0)) == 49
 
 
 def test_losses_are_the_usual_ones():

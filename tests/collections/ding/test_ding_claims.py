@@ -55,13 +55,13 @@ def test_the_line_is_that_of_survival_rates():
     signal = stream.normal(87, 3, (6, 29))[frame["embedding_seed"], frame["frequency"]]
     rate = np.clip(0.3 + 0.05 * (signal - 87), 0, 1)
     frame = frame.assign(initial_signal=signal, alive=stream.random(len(frame)) < rate)
-    found = claims.line_at(frame, 87)
-    assert found.low < 0.3 < found.high
-    assert found.n == 5  # networks
+    at_87 = claims.line_at(frame, 87)
+    assert at_87.low < 0.3 < at_87.high
+    assert at_87.n == 5  # networks
     rates = frame.groupby(["embedding_seed", "initial_signal"])["alive"].mean().reset_index()
     lines = [np.polyfit(e["initial_signal"], e["alive"], 1)
              for _, e in rates.groupby("embedding_seed")]  # fmt: skip
-    assert found.value == pytest.approx(np.mean([np.polyval(line, 87) for line in lines]))
+    assert at_87.value == pytest.approx(np.mean([np.polyval(line, 87) for line in lines]))
     assert claims.line_at(frame.iloc[:2], 87).n == 0
 
 
@@ -93,8 +93,8 @@ def test_scaled_frequencies():
 
 def test_auc_within_runs():
     frame = survival({1: False, 2: False, 3: True}).assign(initial_gradient=[-2, -1, 0] * 20)
-    found = claims.run_auc(frame, "initial_gradient")
-    assert (found.value, found.n) == (1, 5)  # embeddings
+    auc = claims.run_auc(frame, "initial_gradient")
+    assert (auc.value, auc.n) == (1, 5)  # embeddings
     one = claims.run_auc(frame.assign(embedding_seed=0), "initial_gradient")
     assert one.n == 1
     assert claims.run_auc(frame.assign(initial_gradient=1), "initial_gradient").value == 0.5
@@ -107,9 +107,9 @@ def test_frozen_losses_dip_where_d_is_p():
          for d in range(8, 129, 4) for seed in range(5)],
         columns=["step", "d", "p", "seed", "test_loss"],
     )  # fmt: skip
-    found = claims.dip_at_p(frame)
-    assert 7 < found.low < found.value < found.high < 9  # 2.05 / 0.25 is 8.2
-    assert found.n == 5  # seeds, which are the same at every dimension
+    dip = claims.dip_at_p(frame)
+    assert 7 < dip.low < dip.value < dip.high < 9  # 2.05 / 0.25 is 8.2
+    assert dip.n == 5  # seeds, which are the same at every dimension
     assert math.isnan(claims.double_descent(frame).value)
 
 
@@ -128,10 +128,10 @@ def trajectories(peak, late):
 
 
 def test_the_peak_of_the_gradient():
-    found = claims.peak_step(trajectories(100, 0.01))
-    assert found.value == pytest.approx(100)
+    peak = claims.peak_step(trajectories(100, 0.01))
+    assert peak.value == pytest.approx(100)
     ends = (math.sqrt(50 * 100), math.sqrt(100 * 200))  # half way to the neighbouring logged steps
-    assert (found.low, found.high) == pytest.approx(ends)
+    assert (peak.low, peak.high) == pytest.approx(ends)
     assert claims.peak_step(trajectories(20, 0.01)).high < 50
     late = claims.late_gradient(trajectories(100, 0.01))
     assert late.value == pytest.approx(0.01)
@@ -210,9 +210,9 @@ def test_runs_of_one_embedding_are_one_sample():
     """Forty runs of four embeddings count as four samples."""
     frame, _ = crossed(10)
     assert claims.signal_correlation(frame[frame["embedding_seed"] < 4]).n == 4
-    own = counts()
+    runs = counts()
     (number,) = (effect for claim, *_, effect in claims._CLAIMS if claim == "circle_number")
-    one, many = number(own), number(pd.concat([own] * 5))
+    one, many = number(runs), number(pd.concat([runs] * 5))
     assert many[::3] == (3.5, 8)
     assert many.high - 3.5 > 0.4 > one.high - 4
 
@@ -252,23 +252,23 @@ def combined(n_embeddings, n_networks, sd=1.0):
 
 def test_independent_samples_are_the_seeds_of_which_there_are_fewest():
     value, runs = combined(8, 5)
-    found = over_runs(value, runs, -math.inf, math.inf)
-    assert (found.value, found.n) == (pytest.approx(value.mean()), 5)
+    mean = over_runs(value, runs, -math.inf, math.inf)
+    assert (mean.value, mean.n) == (pytest.approx(value.mean()), 5)
     for kind in SEEDS[:2]:  # wider than if the seeds of the other kind did not matter
         units = pd.Series(value).groupby(runs[kind].to_numpy()).mean()
         alone = claims.stats.student(0, units.sem(), len(units) - 1, len(units))
-        assert found.high - found.low > alone.high - alone.low
+        assert mean.high - mean.low > alone.high - alone.low
     assert over_runs(value, runs.assign(data_seed=0), 0, 1).n == 1
     assert over_runs(value[:8], runs[:8].assign(network_seed=0), 0, 1).n == 1
-    own = pd.DataFrame(dict.fromkeys(SEEDS, range(8)))
-    assert over_runs(value[:8], own, -math.inf, math.inf) == claims.stats.mean(value[:8])
+    distinct = pd.DataFrame(dict.fromkeys(SEEDS, range(8)))
+    assert over_runs(value[:8], distinct, -math.inf, math.inf) == claims.stats.mean(value[:8])
 
 
 def test_combined_runs_that_are_all_alike_have_an_interval():
     value, runs = combined(8, 5, sd=0)
-    found = over_runs(1 + value, runs, 0, 1)
-    assert (found.value, found.high, found.n) == (1, 1, 5)
-    assert found.low == pytest.approx(0.025 ** (1 / 5))
+    mean = over_runs(1 + value, runs, 0, 1)
+    assert (mean.value, mean.high, mean.n) == (1, 1, 5)
+    assert mean.low == pytest.approx(0.025 ** (1 / 5))
 
 
 @pytest.mark.parametrize(
@@ -292,8 +292,8 @@ def test_runs_that_spike_in_cycles_or_end_low():
         [(run, step, loss) for run, curve in curves.items() for step, loss in enumerate(curve)],
         columns=["run_id", "step", "test_loss"],
     ).iloc[::-1]  # fmt: skip
-    found = ablated_starts.in_cycles(frame)
-    assert (found.value, found.n) == (0.5, 4)
+    share = ablated_starts.in_cycles(frame)
+    assert (share.value, share.n) == (0.5, 4)
     assert ablated_starts.ends_low(frame).value == 0.25
 
 
@@ -305,8 +305,8 @@ def test_runs_that_never_reach_the_loss_count_with_their_last_step():
         for step in (0, 1, 100, 200, 400, 1000)
     ]
     frame = pd.DataFrame(rows, columns=["seed", "keep_strongest", "step", "test_loss"])
-    found = ablated_starts.sooner(frame)
-    assert (found.value, found.n) == (pytest.approx(math.sqrt(100 / 200 * 1000 / 400)), 2)
+    ratio = ablated_starts.sooner(frame)
+    assert (ratio.value, ratio.n) == (pytest.approx(math.sqrt(100 / 200 * 1000 / 400)), 2)
     assert ablated_starts.sooner(frame, level=1e-9).n == 0  # no run reaches it
 
 
@@ -323,8 +323,8 @@ def test_pairs_collaborate_if_their_coefficients_add_up_to_more_than_zero(monkey
     monkeypatch.setattr(ode, "fit", lambda x, method: ode.Fit(effects, np.zeros(4)))
     rows = [(run, step, k, 1.0) for run in "ab" for step in range(20) for k in range(1, 5)]
     frame = pd.DataFrame(rows, columns=["run_id", "step", "frequency", "signal"])
-    found = claims.collaborating(frame)
-    assert (found.value, found.n) == (pytest.approx(2 / 3), 2)  # three of six pairs are coupled
+    share = claims.collaborating(frame)
+    assert (share.value, share.n) == (pytest.approx(2 / 3), 2)  # three of six pairs are coupled
 
 
 def test_the_analytic_solution_is_compared_with_the_rollout_of_the_lasso():
@@ -333,5 +333,5 @@ def test_the_analytic_solution_is_compared_with_the_rollout_of_the_lasso():
          ("least_squares", 1000, 9.0, 1.0)],
         columns=["method", "n_steps", "analytic_error", "rollout_error"],
     )  # fmt: skip
-    found = claims.analytic_error(fits)
-    assert (found.value, found.n) == (pytest.approx(1), 2)
+    ratio = claims.analytic_error(fits)
+    assert (ratio.value, ratio.n) == (pytest.approx(1), 2)

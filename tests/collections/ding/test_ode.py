@@ -20,20 +20,20 @@ def planted(steps=400, n=6, seed=0):
 
 def test_least_squares_recovers_a_planted_law():
     law, x = planted()
-    found = ode.fit(x, "least_squares")
-    np.testing.assert_allclose(found.coefficients, law.coefficients, atol=1e-8)
-    np.testing.assert_allclose(found.intercept, law.intercept, atol=1e-6)
-    assert ode.r2(found, x) == pytest.approx(1)
-    assert ode.error(ode.rollout(found, x[0], 400), x) < 1e-6
-    assert found.nonzero == 1
+    fit = ode.fit(x, "least_squares")
+    np.testing.assert_allclose(fit.coefficients, law.coefficients, atol=1e-8)
+    np.testing.assert_allclose(fit.intercept, law.intercept, atol=1e-6)
+    assert ode.r2(fit, x) == pytest.approx(1)
+    assert ode.error(ode.rollout(fit, x[0], 400), x) < 1e-6
+    assert fit.nonzero == 1
 
 
 def test_lasso_is_sparse_and_finds_who_acts_on_whom():
     _, x = planted()
-    found = ode.fit(x, "lasso", alpha=0.001)
-    assert found.converged
-    assert found.nonzero < 0.7
-    off = np.abs(found.coefficients - np.diag(np.diag(found.coefficients)))
+    fit = ode.fit(x, "lasso", alpha=0.001)
+    assert fit.converged
+    assert fit.nonzero < 0.7
+    off = np.abs(fit.coefficients - np.diag(np.diag(fit.coefficients)))
     assert {tuple(place) for place in np.argwhere(off > 0.005)} >= {(0, 1), (4, 0)}
 
 
@@ -44,12 +44,12 @@ def test_a_quadratic_law_is_recovered_and_predicts_other_runs():
     for s in range(499):
         prey, predator = x[s]
         x[s + 1] = x[s] + 0.01 * np.array([prey - prey * predator, prey * predator - predator])
-    found = ode.fit(x, "quadratic")
+    fit = ode.fit(x, "quadratic")
     np.testing.assert_allclose(
-        found.coefficients, 0.01 * np.array([[1, 0, 0, -1, 0], [0, -1, 0, 1, 0]]), atol=1e-8
+        fit.coefficients, 0.01 * np.array([[1, 0, 0, -1, 0], [0, -1, 0, 1, 0]]), atol=1e-8
     )
-    assert not found.linear
-    assert ode.r2(found, x[rng.integers(300) :]) == pytest.approx(1)
+    assert not fit.linear
+    assert ode.r2(fit, x[rng.integers(300) :]) == pytest.approx(1)
 
 
 def test_r2_is_that_of_scikit_learn():
@@ -63,12 +63,12 @@ def test_r2_is_that_of_scikit_learn():
 
 def test_analytic_solution_is_equation_4():
     law, x = planted()
-    found = ode.analytic(law, x[0], 400)
+    path = ode.analytic(law, x[0], 400)
     values, vectors = np.linalg.eig(law.coefficients)
     exponential = (vectors * np.exp(250 * values)) @ np.linalg.inv(vectors)
     offset = np.linalg.solve(law.coefficients, law.intercept)
     expected = exponential @ x[0] + (exponential - np.eye(6)) @ offset
-    np.testing.assert_allclose(found[250], expected.real, rtol=1e-9)
+    np.testing.assert_allclose(path[250], expected.real, rtol=1e-9)
 
 
 def test_analytic_solution_needs_no_inverse():

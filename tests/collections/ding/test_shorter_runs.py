@@ -23,10 +23,10 @@ def table(name):
 
 def test_survival_at_the_last_step_is_that_of_the_table():
     keys, rules = ["run_id", "frequency"], ["survived", "survived_absolute"]
-    found = shorter_runs.survival(table, shorter_runs.LAST).sort_values(keys)
-    known = table("survival").query("experiment == 'trajectory'").sort_values(keys)
-    assert len(found) == 6 * 29
-    assert found[rules].astype(bool).to_numpy().tolist() == known[rules].to_numpy().tolist()
+    at_last = shorter_runs.survival(table, shorter_runs.LAST).sort_values(keys)
+    frozen = table("survival").query("experiment == 'trajectory'").sort_values(keys)
+    assert len(at_last) == 6 * 29
+    assert at_last[rules].astype(bool).to_numpy().tolist() == frozen[rules].to_numpy().tolist()
 
 
 def trajectories(late):
@@ -49,8 +49,8 @@ def test_shorter_runs_decide_the_same_if_the_difference_is_within_the_margin(lat
 
 def test_figure_8_is_judged_by_its_own_runs():
     [row] = shorter_runs.compared(table, CLAIMS[CLAIMS["claim"] == "ding_one_circle_fails"])
-    known = table("ding_claims").set_index("claim").effect["one_circle_fails"]
-    assert row["values"][shorter_runs.LAST] == pytest.approx(known)
+    effect = table("ding_claims").set_index("claim").effect["one_circle_fails"]
+    assert row["values"][shorter_runs.LAST] == pytest.approx(effect)
 
 
 def test_runs_that_still_change_decide_nothing():

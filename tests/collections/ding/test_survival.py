@@ -59,10 +59,10 @@ def test_runs_are_listed_by_their_number_of_survivors(monkeypatch):
     )  # fmt: skip
     rows["experiment"] = list("eeeffee")
     monkeypatch.setattr(run_list.parquet, "read_table", lambda study, name: rows)
-    found = run_list.runs(SimpleNamespace(reproduce={"trajectory": "f"})).set_index("run_id")
-    assert found["outcome"].to_dict() == {"a": "2 survivors", "b": "1 survivor", "c": "0 survivors"}
-    assert found["survivors"].to_dict() == {"a": [1, 3], "b": [2], "c": []}
-    assert found["named"].to_dict() == {"a": False, "b": True, "c": False}
+    runs = run_list.runs(SimpleNamespace(reproduce={"trajectory": "f"})).set_index("run_id")
+    assert runs["outcome"].to_dict() == {"a": "2 survivors", "b": "1 survivor", "c": "0 survivors"}
+    assert runs["survivors"].to_dict() == {"a": [1, 3], "b": [2], "c": []}
+    assert runs["named"].to_dict() == {"a": False, "b": True, "c": False}
 
 
 def test_the_tour_is_of_a_run_without_interventions():
@@ -78,9 +78,9 @@ def test_the_tour_is_of_a_run_without_interventions():
 
 
 def test_removed_frequencies_have_no_gradient():
-    found = survivors.relative_gradients(np.array([[50.0, 1e-6], [45.0, 1.0]]))
-    assert found[0, 0] == pytest.approx(-0.1)
-    assert np.isnan(found[0, 1])
+    gradients = survivors.relative_gradients(np.array([[50.0, 1e-6], [45.0, 1.0]]))
+    assert gradients[0, 0] == pytest.approx(-0.1)
+    assert np.isnan(gradients[0, 1])
 
 
 def groups(n_groups=12, size=20, gap=2.0, seed=0):
@@ -94,9 +94,9 @@ def test_auc_is_one_where_it_can_be_told_and_a_half_where_not():
     x, alive, group = groups(gap=50)
     assert survival_classifiers.held_out_auc(x, alive, group).value == 1
     x, alive, group = groups(gap=0, n_groups=60)
-    found = survival_classifiers.held_out_auc(x, alive, group)
-    assert abs(found.value - 0.5) < 0.08
-    assert found.n >= 55
+    auc = survival_classifiers.held_out_auc(x, alive, group)
+    assert abs(auc.value - 0.5) < 0.08
+    assert auc.n >= 55
 
 
 def test_auc_never_sees_the_group_that_it_scores():
@@ -105,8 +105,8 @@ def test_auc_never_sees_the_group_that_it_scores():
     alive = np.tile([True, False], 200)
     group = np.repeat(np.arange(20), 20)
     one_hot = np.eye(20)[group] * np.where(alive, 1, -1)[:, None] * rng.choice([-1, 1], 20)
-    found = survival_classifiers.held_out_auc(one_hot, alive, group)
-    assert abs(found.value - 0.5) < 0.35
+    auc = survival_classifiers.held_out_auc(one_hot, alive, group)
+    assert abs(auc.value - 0.5) < 0.35
 
 
 def test_one_embedding_has_no_held_out_score():
@@ -150,8 +150,8 @@ def test_constructed_outcomes_go_by_initial_signal():
 
 
 def test_ablations_are_all_choices_of_up_to_three():
-    found = circle_ablations.choices([3, 8, 9, 1])
-    assert [sum(len(c) == n for c in found) for n in range(4)] == [1, 4, 6, 4]
+    choices = circle_ablations.choices([3, 8, 9, 1])
+    assert [sum(len(c) == n for c in choices) for n in range(4)] == [1, 4, 6, 4]
 
 
 def test_principal_components_are_in_order_and_centred():

@@ -47,9 +47,9 @@ def test_what_was_removed_or_has_one_direction_has_no_circularity():
     direction = np.array([0.6, 0.8, 0.0])
     constructed = np.cos(2 * turns)[:, None] * direction + 1e-6 * np.cos(turns)[:, None]
     assert np.isnan(survivors.circularity(constructed)).all()
-    found = survivors.circularity(circles(13, {2: 5.0}))
-    assert found[1] == pytest.approx(1)
-    assert np.isnan(np.delete(found, 1)).all()
+    circularity = survivors.circularity(circles(13, {2: 5.0}))
+    assert circularity[1] == pytest.approx(1)
+    assert np.isnan(np.delete(circularity, 1)).all()
 
 
 def test_circularity_by_the_literal_formula():

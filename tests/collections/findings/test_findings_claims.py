@@ -78,9 +78,9 @@ def test_kinds_of_runs_are_told_apart_by_the_intervals_of_both():
         row("value", 0.3, 0.08, 40, structure="grid"),
         row("value", 0.4, 0.01, 100, structure="any"),
     ])  # fmt: skip
-    found = findings_claims.gap(rows, "value", "structure", "circle", "grid")
-    assert found == pytest.approx(Estimate(0.3, 0.2, 0.4, 13))
-    assert judged("circles_feel_more_alignment", found) == verdicts.REPRODUCED
+    gap = findings_claims.gap(rows, "value", "structure", "circle", "grid")
+    assert gap == pytest.approx(Estimate(0.3, 0.2, 0.4, 13))
+    assert judged("circles_feel_more_alignment", gap) == verdicts.REPRODUCED
     swapped = findings_claims.gap(rows, "value", "structure", "grid", "circle")
     assert judged("circles_feel_more_alignment", swapped) == verdicts.DEVIATES
     none = findings_claims.gap(rows[1:], "value", "structure", "circle", "grid")
@@ -92,10 +92,10 @@ def test_strengths_are_compared_as_factors():
     rows = pd.DataFrame([
         row("f_a", 2.0, 0.2, 13, structure="circle"), row("f_a", 0.5, 0.1, 40, structure="grid"),
     ])  # fmt: skip
-    found = findings_claims.strength_of_circles(rows)
-    assert found.value == pytest.approx(4)
-    assert 2.5 < found.low < 4 < found.high < 5.5
-    assert judged("circles_have_stronger_alignment", found) == verdicts.REPRODUCED
+    ratio = findings_claims.strength_of_circles(rows)
+    assert ratio.value == pytest.approx(4)
+    assert 2.5 < ratio.low < 4 < ratio.high < 5.5
+    assert judged("circles_have_stronger_alignment", ratio) == verdicts.REPRODUCED
     unknown = rows.assign(f_a_low=-0.1)
     assert math.isnan(findings_claims.strength_of_circles(unknown).low)
 
@@ -114,9 +114,9 @@ def test_memory_is_judged_by_what_persistence_leaves_where_it_may_add_least(gain
         row("beyond_persistence", gain, half, 30, law="memory", first_step=10),
         row("beyond_persistence", -9.0, 1.0, 30, law="three_numbers", first_step=10),
     ])  # fmt: skip
-    found = findings_claims.beyond_persistence(laws)
-    assert found == pytest.approx(Estimate(gain, gain - half, gain + half, 30))
-    assert judged("memory_adds_to_persistence", found) == verdict
+    effect = findings_claims.beyond_persistence(laws)
+    assert effect == pytest.approx(Estimate(gain, gain - half, gain + half, 30))
+    assert judged("memory_adds_to_persistence", effect) == verdict
 
 
 def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monkeypatch):
@@ -133,17 +133,17 @@ def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monke
     monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
     rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
     monkeypatch.setattr(findings_claims, "_CLAIMS", rolled_out)
-    rows = {found["claim"]: found for found in findings_claims.table(STUDY)}
-    assert {(found["n_runs"], found["n_planned"]) for found in rows.values()} == {(30, 30)}
-    effects = {name: found["effect"] for name, found in rows.items()}
+    rows = {answer["claim"]: answer for answer in findings_claims.table(STUDY)}
+    assert {(answer["n_runs"], answer["n_planned"]) for answer in rows.values()} == {(30, 30)}
+    effects = {name: answer["effect"] for name, answer in rows.items()}
     assert effects == pytest.approx({
         "ratios_add_little": 0.01, "free_law_is_worse": -0.3, "moments_diverge": -0.5,
         "memory_diverges": -0.02, "order_tells_as_much": -0.1, "order_tells_as_much_early": 0.9,
         "last_change_tells_more": -0.01,
     })  # fmt: skip
     agreeing = {
-        name for name, found in rows.items()
-        if judged(name, Estimate.of_row(found, "effect")) == verdicts.REPRODUCED
+        name for name, answer in rows.items()
+        if judged(name, Estimate.of_row(answer, "effect")) == verdicts.REPRODUCED
     }  # fmt: skip
     assert agreeing == {
         "ratios_add_little", "free_law_is_worse", "moments_diverge", "order_tells_as_much"
@@ -160,10 +160,10 @@ def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
     monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
     survey = [claim for claim in findings_claims._CLAIMS if claim[1] == "survey"]
     monkeypatch.setattr(findings_claims, "_CLAIMS", survey)
-    (found,) = findings_claims.table(STUDY)
-    assert found["claim"] == "sums_are_rare"
-    assert found["effect"] == 0.4
-    assert (found["n_runs"], found["n_planned"]) == (950, 1000)
+    (answer,) = findings_claims.table(STUDY)
+    assert answer["claim"] == "sums_are_rare"
+    assert answer["effect"] == 0.4
+    assert (answer["n_runs"], answer["n_planned"]) == (950, 1000)
     assert judged("sums_are_rare", Estimate(0.4, 0.3, 0.5, 950)) == verdicts.REPRODUCED
     assert judged("sums_are_rare", Estimate(1.0, 0.9, 1.1, 950)) == verdicts.DEVIATES
 

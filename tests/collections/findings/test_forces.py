@@ -16,8 +16,8 @@ def cloud(p=17, d=2, seed=0):
 
 def mixed(positions):
     """Return the weighted sum of the unit forces at some positions."""
-    own = forces.unit_forces(positions, forces.labellings(len(positions), 0))[0]
-    return torch.einsum("f,fpd->pd", torch.tensor([*STRENGTHS.values()], dtype=torch.float64), own)
+    unit = forces.unit_forces(positions, forces.labellings(len(positions), 0))[0]
+    return torch.einsum("f,fpd->pd", torch.tensor([*STRENGTHS.values()], dtype=torch.float64), unit)
 
 
 @pytest.mark.parametrize(("p", "d"), [(17, 2), (17, 3), (8, 2)])
@@ -35,9 +35,9 @@ def test_sums_that_coincide_exert_no_force():
 
 def test_relabelled_forces_are_those_of_particles_in_another_order():
     positions, labels = cloud(), forces.labellings(17, 3)
-    for own, found in zip(labels, forces.unit_forces(positions, labels), strict=True):
-        alone = forces.unit_forces(positions[own], forces.labellings(17, 0))[0]
-        torch.testing.assert_close(found, alone)
+    for order, relabelled in zip(labels, forces.unit_forces(positions, labels), strict=True):
+        alone = forces.unit_forces(positions[order], forces.labellings(17, 0))[0]
+        torch.testing.assert_close(relabelled, alone)
 
 
 def test_the_projection_removes_shift_and_scale_and_nothing_else():
@@ -51,37 +51,37 @@ def test_the_projection_removes_shift_and_scale_and_nothing_else():
 
 
 def test_a_network_is_put_where_particles_are():
-    found = forces.placed(3 * cloud(d=4) + 5)
-    assert found.mean(0).abs().max() < 1e-12
-    assert float(found.square().mean()) == pytest.approx(0.25)
-    torch.testing.assert_close(found, cloud(d=4))
+    placed = forces.placed(3 * cloud(d=4) + 5)
+    assert placed.mean(0).abs().max() < 1e-12
+    assert float(placed.square().mean()) == pytest.approx(0.25)
+    torch.testing.assert_close(placed, cloud(d=4))
 
 
 def test_planted_strengths_are_recovered_and_those_of_other_labels_are_not():
     positions = cloud()
     direction = mixed(positions) + 10 * positions + 3
-    found = forces.fits(direction[None], positions, forces.labellings(17, 40))
+    fits = forces.fits(direction[None], positions, forces.labellings(17, 40))
     size = forces.projected(direction, positions).norm()
-    np.testing.assert_allclose(size * found.coefficient[0, 0], [*STRENGTHS.values()])
-    assert float(found.r2[0, 0]) == pytest.approx(1)
-    assert (found.r2[0, 1:] < 0.8).all()
-    assert abs(size * found.coefficient[0, 1:, 2].mean()) < 1 < STRENGTHS["f_a"]
+    np.testing.assert_allclose(size * fits.coefficient[0, 0], [*STRENGTHS.values()])
+    assert float(fits.r2[0, 0]) == pytest.approx(1)
+    assert (fits.r2[0, 1:] < 0.8).all()
+    assert abs(size * fits.coefficient[0, 1:, 2].mean()) < 1 < STRENGTHS["f_a"]
 
 
 def test_a_direction_that_knows_nothing_of_forces_is_not_explained():
     """Three forces explain 3 of the 30 dimensions that remain of 17 points in the plane."""
     stream = np.random.default_rng(0)
     directions = torch.tensor(stream.normal(size=(400, 17, 2)))
-    found = forces.fits(directions, cloud(), forces.labellings(17, 1))
-    assert float(found.r2.mean()) == pytest.approx(0.1, abs=0.01)
-    assert found.cosine.mean((0, 1)).abs().max() < 0.03
+    fits = forces.fits(directions, cloud(), forces.labellings(17, 1))
+    assert float(fits.r2.mean()) == pytest.approx(0.1, abs=0.01)
+    assert fits.cosine.mean((0, 1)).abs().max() < 0.03
 
 
 def test_a_fit_is_a_regression_on_the_forces():
     stream = np.random.default_rng(0)
     y, x = stream.normal(size=30), stream.normal(size=(3, 30))
-    found = forces.fit(torch.tensor(y), torch.tensor(x))
+    fit = forces.fit(torch.tensor(y), torch.tensor(x))
     left = y - x.T @ np.linalg.lstsq(x.T, y)[0]
-    assert float(found.r2) == pytest.approx(1 - left @ left / (y @ y))
+    assert float(fit.r2) == pytest.approx(1 - left @ left / (y @ y))
     expected = np.linalg.lstsq(x.T, y / np.linalg.norm(y))[0]
-    np.testing.assert_allclose(found.coefficient, expected)
+    np.testing.assert_allclose(fit.coefficient, expected)

@@ -38,8 +38,8 @@ def test_forecast_features_are_relative_to_the_run():
 
 
 def test_forecast_grid_has_logged_steps_only():
-    own = config("r", system="embedding_mlp", steps=300, log={"signals": {"every": 50}})
-    (point,) = planning.plan(own).points
+    settings = config("r", system="embedding_mlp", steps=300, log={"signals": {"every": 50}})
+    (point,) = planning.plan(settings).points
     steps = forecast.grid([point])
     assert set(steps) <= set(point.steps_logged("signals"))
     assert (steps[0], steps[-1]) == (0, 300)
@@ -53,9 +53,9 @@ def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0
     embedding, network = np.array(runs)[of].T
     frequency = np.tile(np.arange(20), len(runs))
     taste = stream.normal(size=(n_networks, 20))[network, frequency]
-    own = stream.normal(size=(n_embeddings, 20))[embedding, frequency]
+    shift = stream.normal(size=(n_embeddings, 20))[embedding, frequency]
     x = stream.normal(size=len(of))
-    alive = x + by_network * taste + by_embedding * own + 0.5 * stream.normal(size=len(of)) > 1
+    alive = x + by_network * taste + by_embedding * shift + 0.5 * stream.normal(size=len(of)) > 1
     return x, alive, of, embedding, network, taste
 
 
@@ -66,17 +66,17 @@ def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
     learned = classifiers.crossed_scores(codes, alive, of, embedding, network, forecast.regression)
     assert len(learned) == 40
     assert abs(learned["auc"].mean() - 0.5) < 0.1
-    told = classifiers.crossed_scores(
+    informed = classifiers.crossed_scores(
         taste[:, None], alive, of, embedding, network, forecast.regression
     )
-    assert told["auc"].mean() > 0.9
+    assert informed["auc"].mean() > 0.9
 
 
 def test_sets_that_are_told_exactly():
     x, alive, of, embedding, network, _ = crossed(4, 3)
     sure = np.where(alive, 5.0, -5.0)[:, None]
-    found = classifiers.crossed_scores(sure, alive, of, embedding, network, forecast.regression)
-    assert (found["exact"] == 1).all() and (found["jaccard"] == 1).all()
+    exact = classifiers.crossed_scores(sure, alive, of, embedding, network, forecast.regression)
+    assert (exact["exact"] == 1).all() and (exact["jaccard"] == 1).all()
     noisy = classifiers.crossed_scores(
         x[:, None], alive, of, embedding, network, forecast.regression
     )
@@ -88,5 +88,5 @@ def test_means_over_crossed_runs_have_no_interval_without_a_spread():
     rows, columns = np.divmod(np.arange(40), 5)
     alike = stats.crossed_mean(np.ones(40), rows, columns)
     assert alike.value == 1 and np.isnan(alike.low)
-    own = stats.crossed_mean(stream.normal(size=30), np.arange(30), np.arange(30))
-    assert own.n == 30 and own.high - own.low == pytest.approx(2 * 1.96 / np.sqrt(30), rel=0.4)
+    mean = stats.crossed_mean(stream.normal(size=30), np.arange(30), np.arange(30))
+    assert mean.n == 30 and mean.high - mean.low == pytest.approx(2 * 1.96 / np.sqrt(30), rel=0.4)

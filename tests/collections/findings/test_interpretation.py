@@ -37,9 +37,9 @@ def test_a_clock_is_its_key_frequency():
 
 def test_what_is_memorised_is_not_in_the_key_frequencies():
     """Only some pairs have a correct logit of 10: the waves of one frequency have none of it."""
-    known = np.random.default_rng(0).random((P, P, 1)) < 0.5
-    table = 10.0 * (known & ((A + B - C) % P == 0))
-    train = known[..., 0]
+    memorised = np.random.default_rng(0).random((P, P, 1)) < 0.5
+    table = 10.0 * (memorised & ((A + B - C) % P == 0))
+    train = memorised[..., 0]
     restricted, excluded = (
         measures.cross_entropy(part)[train].mean()
         for part in measures.restricted_and_excluded(table, np.array([K]))

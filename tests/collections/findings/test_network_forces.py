@@ -35,15 +35,15 @@ def test_gradients_are_those_of_the_loss_on_train_pairs_and_on_all(study):
     block = next(iter(study.blocks))
     logged = parquet.read_weights(block, [20])
     weights = {k: torch.as_tensor(v[0], dtype=torch.float64) for k, v in logged.items()}
-    found = network_forces.gradients(block, weights)
+    gradients = network_forces.gradients(block, weights)
     p = block.point
     data = constant_attention.data(p.parameters, [p.seeds(s) for s in block.seeds],
                                    torch.float64, CPU)  # fmt: skip
     weights["embedding"].requires_grad_()
     losses = constant_attention.metrics(weights, data)
     # The paper's split of the 153 pairs.
-    every = (122 * losses["train_loss"] + 31 * losses["test_loss"]) / 153
-    for gradient, loss in zip(found, (losses["train_loss"], every), strict=True):
+    all_pairs = (122 * losses["train_loss"] + 31 * losses["test_loss"]) / 153
+    for gradient, loss in zip(gradients, (losses["train_loss"], all_pairs), strict=True):
         expected = torch.autograd.grad(loss.sum(), weights["embedding"], retain_graph=True)[0]
         torch.testing.assert_close(gradient, expected)
 
@@ -61,25 +61,25 @@ def test_every_run_has_its_steps_and_both_gradients(study):
 
 def test_means_are_over_the_runs_of_a_structure(study):
     frame = parquet.read_table(study, "network_forces")
-    found = parquet.read_table(study, "force_summary")
-    found = found.query("measure == 'cosine_alignment' and step == 5 and pairs == 'all'")
-    whole = found[found["structure"] == "any"].iloc[0]
+    summary = parquet.read_table(study, "force_summary")
+    summary = summary.query("measure == 'cosine_alignment' and step == 5 and pairs == 'all'")
+    whole = summary[summary["structure"] == "any"].iloc[0]
     assert (whole["value_n"], whole["n_planned"]) == (2, 2)
-    row = found[found["structure"] != "any"].iloc[0]
-    own = frame[
+    row = summary[summary["structure"] != "any"].iloc[0]
+    runs = frame[
         (frame["weight_decay"] == row["weight_decay"]) & (frame["structure"] == row["structure"])
     ].query("step == 5 and pairs == 'all'")
-    assert row["value"] == pytest.approx(own["cosine_alignment"].mean())
-    excess = own["cosine_alignment"] - own["cosine_alignment_null"]
+    assert row["value"] == pytest.approx(runs["cosine_alignment"].mean())
+    excess = runs["cosine_alignment"] - runs["cosine_alignment_null"]
     assert row["excess"] == pytest.approx(excess.mean())
-    assert (row["n_runs"], row["n_planned"]) == (len(own), 2)
+    assert (row["n_runs"], row["n_planned"]) == (len(runs), 2)
 
 
 def test_particles_stand_beside_networks_of_their_dimension(study):
-    found = parquet.read_table(study, "matched_particles")
-    assert found["d"].tolist() == [2, 2] and found["weight_decay"].tolist() == [0, 1]
-    assert (found[["f_a", "g_a", "g_r"]] == [0.5, 1, 2]).all(axis=None)
-    assert found["network_circles_n"].tolist() == [2, 2]
+    matched = parquet.read_table(study, "matched_particles")
+    assert matched["d"].tolist() == [2, 2] and matched["weight_decay"].tolist() == [0, 1]
+    assert (matched[["f_a", "g_a", "g_r"]] == [0.5, 1, 2]).all(axis=None)
+    assert matched["network_circles_n"].tolist() == [2, 2]
 
 
 def test_strengths_are_ratios_of_sums_over_runs(study, monkeypatch):

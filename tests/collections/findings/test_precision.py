@@ -22,15 +22,15 @@ def test_circles_are_lost_and_gained_against_the_float64_run_of_the_seed(monkeyp
         "losses": pd.DataFrame(losses),
     }
     monkeypatch.setattr(parquet, "read_table", lambda study, name, role: tables[name])
-    found = pd.DataFrame(list(precision.table(None))).set_index("run_id")
-    assert found["arithmetic"].to_dict() == {
+    table = pd.DataFrame(list(precision.table(None))).set_index("run_id")
+    assert table["arithmetic"].to_dict() == {
         "a": "float64 exact",
         "b": "float32 exact",
         "c": "float32 exact, tf32 products",
     }
-    assert found["n_circles"].to_dict() == {"a": 2, "b": 3, "c": 0}
-    assert (found.loc["a", "lost"], found.loc["a", "gained"]) == (0, 0)
-    assert (found.loc["b", "lost"], found.loc["b", "gained"]) == (1, 2)
-    assert found.loc["c", ["lost", "gained"]].isna().all()
-    assert found.loc["b", "late_spike"] == 1 / 61
-    assert found.loc["a", "test_loss"] == 0.25
+    assert table["n_circles"].to_dict() == {"a": 2, "b": 3, "c": 0}
+    assert (table.loc["a", "lost"], table.loc["a", "gained"]) == (0, 0)
+    assert (table.loc["b", "lost"], table.loc["b", "gained"]) == (1, 2)
+    assert table.loc["c", ["lost", "gained"]].isna().all()
+    assert table.loc["b", "late_spike"] == 1 / 61
+    assert table.loc["a", "test_loss"] == 0.25

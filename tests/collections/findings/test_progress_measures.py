@@ -25,15 +25,15 @@ def test_gradients_are_those_of_the_logits():
     weights, _ = network(embedding_mlp, parameters | {"train_fraction": 0.8})
     left, right = progress_measures.gradients(embedding_mlp, weights, parameters)
     a, b, c = progress_measures.interpretation.triples(7)[0]
-    own = [weights["embedding"][a].clone(), weights["embedding"][b].clone()]
-    for operand, found in enumerate((left[0], right[0])):
+    operands = [weights["embedding"][a].clone(), weights["embedding"][b].clone()]
+    for operand, slope in enumerate((left[0], right[0])):
         for i in range(4):
             ends = []
             for step in (1e-6, -1e-6):
-                moved = [vector.clone() for vector in own]
+                moved = [vector.clone() for vector in operands]
                 moved[operand][i] += step
                 ends.append(embedding_mlp.forward(weights, parameters, *moved)[1][c])
-            assert found[i].item() == pytest.approx(((ends[0] - ends[1]) / 2e-6).item(), abs=1e-6)
+            assert slope[i].item() == pytest.approx(((ends[0] - ends[1]) / 2e-6).item(), abs=1e-6)
 
 
 def test_a_pizza_that_is_built_by_hand():
@@ -50,23 +50,23 @@ def test_a_pizza_that_is_built_by_hand():
     }
     weights = {name: torch.as_tensor(values) for name, values in arrays.items()}
     train = np.arange(p * (p + 1) // 2) % 5 > 0
-    found = progress_measures.measured(constant_attention, weights, {"p": p}, train, np.array([k]))
-    assert found["phase_alignment"] == pytest.approx(1)
-    assert found["gradient_symmetricity"] == pytest.approx(1)
-    assert found["distance_irrelevance"] < 0.05
-    assert found["fourier_ipr"] == pytest.approx(1)
-    assert found["restricted_loss"] < 0.1
-    assert found["excluded_loss"] > np.log(p)
+    row = progress_measures.measured(constant_attention, weights, {"p": p}, train, np.array([k]))
+    assert row["phase_alignment"] == pytest.approx(1)
+    assert row["gradient_symmetricity"] == pytest.approx(1)
+    assert row["distance_irrelevance"] < 0.05
+    assert row["fourier_ipr"] == pytest.approx(1)
+    assert row["restricted_loss"] < 0.1
+    assert row["excluded_loss"] > np.log(p)
 
 
 def test_a_network_without_weights_has_no_spectrum():
     parameters = {"p": 7, "d": 2, "hidden": 8, "initialisation": "torch", "embedding_std": 1.0}
     weights, train = network(constant_attention, parameters | {"train_fraction": 0.8})
     nothing = {name: torch.zeros_like(values) for name, values in weights.items()}
-    found = progress_measures.measured(
+    row = progress_measures.measured(
         constant_attention, nothing, parameters, train, np.array([], int)
     )
     for name in ("train_loss", "test_loss", "restricted_loss", "excluded_loss"):
-        assert found[name] == pytest.approx(np.log(7))
+        assert row[name] == pytest.approx(np.log(7))
     for name in ("fourier_gini", "fourier_ipr", "distance_irrelevance", "phase_alignment"):
-        assert np.isnan(found[name]), name
+        assert np.isnan(row[name]), name

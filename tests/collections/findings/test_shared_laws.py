@@ -15,7 +15,7 @@ WINDOW = (0, 60)
 def planted(change, runs=12, steps=60, noise=0.0, seed=0):
     """Return signals (steps + 1, N) of runs whose change in a step is `change(s, v)`."""
     stream = np.random.default_rng(seed)
-    found = []
+    paths = []
     for _ in range(runs):
         s, v = stream.normal(50, 5, N), np.zeros(N)
         path = [s]
@@ -23,8 +23,8 @@ def planted(change, runs=12, steps=60, noise=0.0, seed=0):
             v = change(s, v) + noise * stream.normal(size=N)
             s = s + v
             path.append(s)
-        found.append(np.array(path))
-    return found
+        paths.append(np.array(path))
+    return paths
 
 
 def r2_of(law, runs):
@@ -99,8 +99,8 @@ def test_a_rollout_of_the_true_law_is_the_run():
     law = shared_laws.fit("three_numbers", runs[:6], WINDOW)
     x = np.stack(runs[6:])
     for first in (0, 20):
-        found = shared_laws.rollout([(WINDOW, law)], x, first)
-        np.testing.assert_allclose(found, x.swapaxes(0, 1)[first:], rtol=1e-6)
+        rollout = shared_laws.rollout([(WINDOW, law)], x, first)
+        np.testing.assert_allclose(rollout, x.swapaxes(0, 1)[first:], rtol=1e-6)
 
 
 def test_mean_field_laws_keep_the_order_of_signals():

@@ -24,12 +24,12 @@ def draws(runs=200, size=4, seed=0):
 
 
 def test_relations_are_those_of_numbers():
-    found = survivor_sets.relations(P)
-    for a, b, c in found["sum"] + 1:
+    tuples = survivor_sets.relations(P)
+    for a, b, c in tuples["sum"] + 1:
         assert 0 in {(a + b + c) % P, (a + b - c) % P, (a - b + c) % P, (a - b - c) % P}
-    assert [4, 8] in (found["double"] + 1).tolist() and [8, 7] in (found["double"] + 1).tolist()
+    assert [4, 8] in (tuples["double"] + 1).tolist() and [8, 7] in (tuples["double"] + 1).tolist()
     # Every unordered pair has one ratio, unless it is a double.
-    pairs = [frozenset(pair) for name, rows in found.items() if name != "sum" for pair in rows]
+    pairs = [frozenset(pair) for name, rows in tuples.items() if name != "sum" for pair in rows]
     assert sorted(map(sorted, pairs)) == [list(p) for p in itertools.combinations(range(N), 2)]
     assert set(survivor_sets.relations(24)) == {"sum", "double"}
 
@@ -40,8 +40,8 @@ def test_expected_counts_are_the_mean_over_all_sets():
     relations = survivor_sets.relations(P)
     assert {"sum", "double"} <= relations.keys()
     for tuples in relations.values():
-        found = survivor_sets.count(sets, tuples).mean()
-        assert survivor_sets.expected(sets[:1], tuples)[0] == pytest.approx(found)
+        mean = survivor_sets.count(sets, tuples).mean()
+        assert survivor_sets.expected(sets[:1], tuples)[0] == pytest.approx(mean)
 
 
 def test_sets_by_rank_keep_ranks():
@@ -66,35 +66,35 @@ def survival(sets, signals=None):
 
 
 def study_of(name, **changes):
-    own = experiment("embedding_mlp", **changes)
-    return planned("r", {"reproduce": {name: name}}, **{name: own})
+    settings = experiment("embedding_mlp", **changes)
+    return planned("r", {"reproduce": {name: name}}, **{name: settings})
 
 
 def related(monkeypatch, sets):
     study = study_of("survey", parameters={"p": P})
     monkeypatch.setattr(parquet, "read_table", lambda *_: survival(sets))
-    found = table_of(relations, study)
-    return found[found["size"].isna()].set_index("relation")
+    table = table_of(relations, study)
+    return table[table["size"].isna()].set_index("relation")
 
 
 def test_planted_exclusions_are_found(monkeypatch):
     sets = draws(runs=1500)
     clash = survivor_sets.count(sets, survivor_sets.relations(P)["double"]) > 0
-    found = related(monkeypatch, sets[~clash])
-    assert found.loc["double", "observed"] == 0 == found.loc["double", "excess_low"]
-    none_seen = -np.log(0.025) / found.loc["double", "expected"]  # upper end of Poisson's interval
-    assert found.loc["double", "excess_high"] == pytest.approx(none_seen)
-    assert found.loc["double", "p_adjusted"] < 0.05 and found.loc["double", "p_rank"] < 0.05
-    ordinary = found.drop(["double"])
+    table = related(monkeypatch, sets[~clash])
+    assert table.loc["double", "observed"] == 0 == table.loc["double", "excess_low"]
+    none_seen = -np.log(0.025) / table.loc["double", "expected"]  # upper end of Poisson's interval
+    assert table.loc["double", "excess_high"] == pytest.approx(none_seen)
+    assert table.loc["double", "p_adjusted"] < 0.05 and table.loc["double", "p_rank"] < 0.05
+    ordinary = table.drop(["double"])
     assert (ordinary["excess_low"] > 0.5).all()
 
 
 def test_random_sets_have_no_relations(monkeypatch):
     hits = []
     for seed in range(3):
-        found = related(monkeypatch, draws(runs=150, seed=seed))
-        hits.append((found["p_adjusted"] < 0.05).any())
-        assert found.loc["sum", "excess"] == pytest.approx(1, abs=0.35)
+        table = related(monkeypatch, draws(runs=150, seed=seed))
+        hits.append((table["p_adjusted"] < 0.05).any())
+        assert table.loc["sum", "excess"] == pytest.approx(1, abs=0.35)
     assert sum(hits) <= 1
 
 
@@ -109,8 +109,8 @@ def test_the_seed_that_decides_is_found(monkeypatch):
     parts = {part: [0, 1] for part in ("embedding", "network", "data")}
     study = study_of("crossed_seeds", seeds={"count": 2, **parts})
     monkeypatch.setattr(parquet, "read_table", lambda *_: rows)
-    found = table_of(seed_overlap, study)
-    gain = {row.shared: row for row in found.itertuples()}
+    table = table_of(seed_overlap, study)
+    gain = {row.shared: row for row in table.itertuples()}
     assert gain["embedding"].jaccard == 1
     assert gain["embedding"].gain_low > 0
     assert gain["network"].gain == pytest.approx(0) == gain["network+data"].gain

@@ -50,37 +50,37 @@ TRAIN = """async ([settings, steps]) => {
 
 
 def test_the_live_network_is_that_of_python(page):
-    found = page.evaluate(TRAIN, [{"learning_rate": 0.01, "weight_decay": 1}, 100])
+    live = page.evaluate(TRAIN, [{"learning_rate": 0.01, "weight_decay": 1}, 100])
     parameters = point_of().parameters
     usual = constant_attention.initial(parameters, Seeds(0, 0, 0, 0))
     weights = {
-        name: torch.tensor(found["start"][name], dtype=torch.float64).reshape(1, *array.shape)
+        name: torch.tensor(live["start"][name], dtype=torch.float64).reshape(1, *array.shape)
         for name, array in usual.items()
     }
-    chosen = np.array(found["trained"])
+    chosen = np.array(live["trained"])
     assert chosen.sum() == int(0.8 * 153)
     pairs = constant_attention.pairs(17)
     counts = torch.nn.functional.one_hot(torch.as_tensor(pairs), 17).sum(1).double()
-    own = {
+    parts = {
         part: constant_attention.Pairs(
             counts[mask].T[None].contiguous(), torch.as_tensor(pairs[mask].sum(1) % 17)[None, None]
         )
         for part, mask in (("train", chosen), ("test", ~chosen))
     }
-    data = constant_attention.Data(**own)
-    own = [array.requires_grad_() for array in weights.values()]
-    optimiser = torch.optim.AdamW(own, lr=0.01, weight_decay=1)
+    data = constant_attention.Data(**parts)
+    arrays = [array.requires_grad_() for array in weights.values()]
+    optimiser = torch.optim.AdamW(arrays, lr=0.01, weight_decay=1)
     for _ in range(100):
         optimiser.zero_grad()
         measured = constant_attention.metrics(weights, data)
         measured["train_loss"].sum().backward()
         optimiser.step()
     for name, array in weights.items():
-        end = np.reshape(found["end"][name], array.shape)
+        end = np.reshape(live["end"][name], array.shape)
         np.testing.assert_allclose(end, array.detach(), atol=1e-6, err_msg=name)
-        assert np.abs(end - np.reshape(found["start"][name], array.shape)).max() > 0.05
+        assert np.abs(end - np.reshape(live["start"][name], array.shape)).max() > 0.05
     for name, values in measured.items():  # before the last step, as on the page
-        np.testing.assert_allclose(found["measured"][name], values[0].detach(), atol=1e-6)
+        np.testing.assert_allclose(live["measured"][name], values[0].detach(), atol=1e-6)
 
 
 def test_the_live_network_learns(page):
@@ -114,10 +114,10 @@ def test_the_live_table_has_the_accuracies(page):
     rows = [row for row in saved_rows if int(row["a"]) <= int(row["b"])]
     assert len(rows) == 153
     for part in ("train", "test"):
-        own = [row["answer"] == row["class"] for row in rows if row["set"] == part]
-        assert len(own) == {"train": 122, "test": 31}[part]
+        is_right = [row["answer"] == row["class"] for row in rows if row["set"] == part]
+        assert len(is_right) == {"train": 122, "test": 31}[part]
         share = page.inner_text(f"#network-{part}").split(", ")[1]
-        assert share == f"{100 * np.mean(own):.0f} % right"
+        assert share == f"{100 * np.mean(is_right):.0f} % right"
     page.fill("#network-answers [name=a]", "1")  # this is no setting of the training
     page.fill("#network-answers [name=b]", "16")
     assert int(page.inner_text("#network-steps")) > 20

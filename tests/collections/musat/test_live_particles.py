@@ -28,7 +28,7 @@ def test_live_particles_are_those_of_python(page, changes):
     assert np.abs(start - other).max() > 0.1
     for _ in range(100):
         page.click("#particles-step")
-    found, name = saved(page)
+    end, name = saved(page)
     assert name == "particles_step_100.csv"
     shown = {"f_a": float(page.input_value("#particles-f_a"))}  # the page's initial values
     settings = {"system": "particles", "dtype": "float64", "parameters": shown | changes}
@@ -37,11 +37,11 @@ def test_live_particles_are_those_of_python(page, changes):
     state = {"embedding": torch.as_tensor(start)[None].clone()}
     for _ in range(100):
         particles.step(state, couplings)
-    np.testing.assert_allclose(found, state["embedding"][0], atol=1e-6)
-    assert np.abs(found - start).max() > 0.1
-    norms, pairs = np.linalg.norm(found, axis=1), len(found) * (len(found) + 1) // 2
+    np.testing.assert_allclose(end, state["embedding"][0], atol=1e-6)
+    assert np.abs(end - start).max() > 0.1
+    norms, pairs = np.linalg.norm(end, axis=1), len(end) * (len(end) + 1) // 2
     assert page.inner_text("#particles-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
-    expected = structures.count_imperfections(found)
+    expected = structures.count_imperfections(end)
     assert page.inner_text("#particles-imperfections") == f"{expected} of {pairs}"
     assert page.inner_html("#particles-picture").count("l5 5m-5 0l5-5") == expected  # crosses
 

@@ -78,8 +78,8 @@ def test_claims_of_planted_tables(monkeypatch):
         for seed in range(20)
     ]  # fmt: skip
     runs, sizes = pd.DataFrame(rows), pd.DataFrame(sizes)
-    found = claims_of(monkeypatch, runs, sizes)
-    effect = found["effect"]
+    table = claims_of(monkeypatch, runs, sizes)
+    effect = table["effect"]
     assert 30 < effect["circles_beat_others"] < 50  # points
     assert effect["imperfections_hurt"] < -0.98
     assert effect["decay_makes_circles"] == pytest.approx(50)
@@ -89,14 +89,14 @@ def test_claims_of_planted_tables(monkeypatch):
     assert effect["decay_limits_weights"] == pytest.approx(2)
     assert effect["decay_limits_biases"] == pytest.approx(10)
     assert effect["biases_limited_more"] == pytest.approx(5)
-    assert found["n_planned"].to_dict() == {
+    assert table["n_planned"].to_dict() == {
         "circles_beat_others": 80, "imperfections_hurt": 80, "decay_makes_circles": 40,
         "decay_mends_grids": 40, "alignment_makes_circles": 20, "decay_limits_weights": 20,
         "decay_limits_biases": 20, "biases_limited_more": 20,
     }  # fmt: skip
-    held = found[~found["effect_low"].isna()]
-    assert (held["effect_low"] <= held["effect"]).all()
-    assert (held["effect"] <= held["effect_high"]).all()
+    bounded = table[~table["effect_low"].isna()]
+    assert (bounded["effect_low"] <= bounded["effect"]).all()
+    assert (bounded["effect"] <= bounded["effect_high"]).all()
     one = runs["weight_decay"] == 0.6
     mixed = runs.assign(test_accuracy=runs["test_accuracy"].where(~one, -runs["test_accuracy"]))
     effect = claims_of(monkeypatch, mixed, sizes)["effect"]
@@ -121,9 +121,9 @@ def test_exemplars_are_those_of_each_role_at_one(monkeypatch):
         return pd.DataFrame(rows).query(f"experiment == {study.reproduce[role]!r}")
 
     monkeypatch.setattr(parquet, "read_table", read)
-    found = table_of(exemplars, study)
-    assert set(found["run_id"][found["role"] == "table1"]) == {"e0.90", "e0.91"}
-    assert set(found["run_id"][found["role"] == "table2"]) == {"f0.90", "f0.91"}
+    table = table_of(exemplars, study)
+    assert set(table["run_id"][table["role"] == "table1"]) == {"e0.90", "e0.91"}
+    assert set(table["run_id"][table["role"] == "table2"]) == {"f0.90", "f0.91"}
 
 
 def test_of_two_values_as_near_the_smaller_is_meant():

@@ -43,13 +43,13 @@ HEADS = {
 
 @pytest.mark.parametrize("name", HEADS)
 def test_planted_heads_are_found(name):
-    found = planted(HEADS[name], noise=0.05)
-    assert found.integers[0].tolist() == HEADS[name]
-    assert found.legal.all()
-    assert clusters.is_head(found).all()
-    assert heads.kind(found.integers[0].numpy(), 5) == name
+    head = planted(HEADS[name], noise=0.05)
+    assert head.integers[0].tolist() == HEADS[name]
+    assert head.legal.all()
+    assert clusters.is_head(head).all()
+    assert heads.kind(head.integers[0].numpy(), 5) == name
     sums = OF.tokens @ np.array(HEADS[name])
-    assert found.n_clusters[0] == len(np.unique(sums))
+    assert head.n_clusters[0] == len(np.unique(sums))
 
 
 @pytest.mark.parametrize(
@@ -61,15 +61,15 @@ def test_planted_heads_are_found(name):
     ],
 )
 def test_sums_that_do_not_tell_the_class_are_no_heads(weights):
-    found = planted(weights)
-    assert not found.legal.any()
-    assert not clusters.is_head(found).any()
+    sums = planted(weights)
+    assert not sums.legal.any()
+    assert not clusters.is_head(sums).any()
 
 
 def test_blurred_clusters_are_no_head():
-    found = planted(HEADS["uniform"], noise=1.0)
-    assert found.rho[0] > 0.1
-    assert not clusters.is_head(found).any()
+    blurred = planted(HEADS["uniform"], noise=1.0)
+    assert blurred.rho[0] > 0.1
+    assert not clusters.is_head(blurred).any()
 
 
 def test_three_classes_need_weights_alike_by_three():
@@ -78,9 +78,9 @@ def test_three_classes_need_weights_alike_by_three():
                            ([1, -1, 0, 0, 0, 0], False), ([3, 3, 0, 0, 0, 0], True)):  # fmt: skip
         along = torch.as_tensor(of.tokens @ np.array(weights, float))
         xi = torch.stack([along, -along])[None]
-        found = clusters.signature(xi, of.tokens, 3, 2)
+        sums = clusters.signature(xi, of.tokens, 3, 2)
         # A common factor of the weights is divided out.
-        assert found.legal[0] == legal, weights
+        assert sums.legal[0] == legal, weights
 
 
 def test_networks_as_they_are_drawn_have_no_head():
@@ -95,9 +95,9 @@ def test_networks_as_they_are_drawn_have_no_head():
 def test_the_hand_made_head_is_a_head():
     network = stacked(layer_projections.idealised())
     xi = clusters.embed(network, OF, 2)
-    found = signature(xi)
-    assert clusters.is_head(found).all()
-    assert found.integers[0].tolist() == HEADS["uniform"]
+    head = signature(xi)
+    assert clusters.is_head(head).all()
+    assert head.integers[0].tolist() == HEADS["uniform"]
     for classes in OF.classes.values():
         assert clusters.variance_ratio(xi, torch.as_tensor(classes)[None])[0] < 1e-6
     attention = heads.distractor_attention(network, OF, 2, 5)
@@ -121,8 +121,8 @@ def test_variance_ratio_is_within_by_total():
         for x in [xi[0][:, classes == c]]
     )
     total = ((xi[0] - xi[0].mean(1, keepdims=True)) ** 2).sum()
-    found = clusters.variance_ratio(torch.as_tensor(xi), torch.as_tensor(classes)[None])
-    assert found[0] == pytest.approx(within / total)
+    ratio = clusters.variance_ratio(torch.as_tensor(xi), torch.as_tensor(classes)[None])
+    assert ratio[0] == pytest.approx(within / total)
 
 
 @pytest.mark.parametrize(
@@ -146,19 +146,19 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_hessian():
     networks = (system.initial(parameters, s) for s in seeds)
     weights = stacked(*networks, dtype=torch.float64)
     chosen = system.data(parameters, seeds, torch.float64, CPU).train
-    found = spikes.sharpness(weights, chosen, 2)
+    sharpness = spikes.sharpness(weights, chosen, 2)
     for run in range(3):
         names, shapes = zip(*((n, a[run].shape) for n, a in weights.items()), strict=True)
         flat = torch.cat([a[run].flatten() for a in weights.values()])
-        own = system.Sequences(chosen.absent[run : run + 1], chosen.target[run : run + 1])
+        batch = system.Sequences(chosen.absent[run : run + 1], chosen.target[run : run + 1])
 
-        def value(flat, names=names, shapes=shapes, own=own):
+        def value(flat, names=names, shapes=shapes, batch=batch):
             parts = flat.split([s.numel() for s in shapes])
             arrays = {n: x.view(1, *s) for n, x, s in zip(names, parts, shapes, strict=True)}
-            return loss.metrics(system.logits(arrays, own, 2), own.target, 1)[0][0]
+            return loss.metrics(system.logits(arrays, batch, 2), batch.target, 1)[0][0]
 
         full = torch.autograd.functional.hessian(value, flat)
-        assert found[run] == pytest.approx(torch.linalg.eigvalsh(full)[-1].item(), rel=0.02)
+        assert sharpness[run] == pytest.approx(torch.linalg.eigvalsh(full)[-1].item(), rel=0.02)
 
 
 def test_phases_are_the_first_logged_steps():
@@ -166,7 +166,7 @@ def test_phases_are_the_first_logged_steps():
         {"step": [0, 64, 128, 192], "test_loss": [0.7, 0.59, 0.7, 0.1],
          "test_accuracy": [0.5, 0.97, 0.985, 0.7]}
     )  # fmt: skip
-    found = heads.phases(curves.sample(frac=1, random_state=1), 2)
+    phases = heads.phases(curves.sample(frac=1, random_state=1), 2)
     steps = {"drop_step": 64, "fit_step": 128}
     accuracies = {
         "best_test_accuracy": 0.985,
@@ -174,7 +174,7 @@ def test_phases_are_the_first_logged_steps():
         "success": False,
         "stuck": False,
     }
-    assert found == steps | accuracies
+    assert phases == steps | accuracies
     assert heads.phases(curves.iloc[:1], 2)["fit_step"] is None
     # At p = 3 chance is ln 3, so 0.9 is a drop.
     assert heads.phases(curves.assign(test_loss=[1.1, 0.96, 0.94, 1]), 3)["drop_step"] == 128
@@ -251,7 +251,7 @@ def test_distractors_that_are_attended_to_blur_the_head():
     head = layer_projections.idealised()
     head["position"][5:7] = head["position"][0]
     weights = stacked(head)
-    found = signature(clusters.embed(weights, OF, 2))
-    assert found.integers[0].tolist() == [1] * 7 + [0] * 5
-    assert not found.legal[0]
+    blurred = signature(clusters.embed(weights, OF, 2))
+    assert blurred.integers[0].tolist() == [1] * 7 + [0] * 5
+    assert not blurred.legal[0]
     assert heads.distractor_attention(weights, OF, 2, 5)[0] == pytest.approx(2 / 7, rel=1e-3)

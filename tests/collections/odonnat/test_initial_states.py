@@ -56,7 +56,7 @@ def measures(embedding, position, query, value):
 
     def sums(positions):
         tokens = np.indices((P,) * len(positions)).reshape(len(positions), -1)
-        return sum(terms[:, own, t] for own, t in zip(tokens, positions, strict=True))
+        return sum(terms[:, token, t] for token, t in zip(tokens, positions, strict=True))
 
     suffix = sums(range(K, LENGTH))[:, None]
     whole = sums(range(K))[:, :, None] + suffix  # (networks, prefixes, suffixes, 1 + d)
@@ -80,16 +80,16 @@ def table():
     """
     of = next(c for c in registry.SHIPPED if c.name == "odonnat")
     claims = {c.claim.removeprefix("odonnat_"): c for c in claims_file.claims(of)}
-    every = {code: simulated(code) for code in CODES}
+    by_code = {code: simulated(code) for code in CODES}
     rows = []
     for i, name in enumerate(("suffix_initial", "attention_initial")):
         published, n = (claims[name].published, claims[name].published_n)
-        gap = ks_2samp(*(values[i] for values in every.values()), method="asymp").statistic
-        for code, values in every.items():
-            found = stats.median(values[i])
-            off = np.abs(np.median(values[i].reshape(-1, int(n)), 1) - found.value)
-            as_far = (off >= abs(published - found.value)).mean()
-            row = {"claim": name, "code": code, **found.columns("median")}
+        gap = ks_2samp(*(values[i] for values in by_code.values()), method="asymp").statistic
+        for code, values in by_code.items():
+            median = stats.median(values[i])
+            off = np.abs(np.median(values[i].reshape(-1, int(n)), 1) - median.value)
+            as_far = (off >= abs(published - median.value)).mean()
+            row = {"claim": name, "code": code, **median.columns("median")}
             rows.append({**row, "as_far": as_far, "gap": gap})
     return pd.DataFrame(rows)
 
@@ -109,8 +109,8 @@ def test_measures_are_those_of_heads(code):
 
 @pytest.mark.slow
 def test_the_file_is_what_the_codes_give():
-    known = odonnat_claims.initial_states().reset_index()
-    pd.testing.assert_frame_equal(table(), known, check_exact=False, atol=1e-6, rtol=0)
+    committed = odonnat_claims.initial_states().reset_index()
+    pd.testing.assert_frame_equal(table(), committed, check_exact=False, atol=1e-6, rtol=0)
 
 
 if __name__ == "__main__":

@@ -118,11 +118,11 @@ def test_any_part_of_the_roles_gives_what_it_can(finished, monkeypatch):
     for n in (1, 2, len(roles)):
         for some in itertools.combinations(roles, n):
             part = whole.subset([whole.reproduce[r] for r in some], some)
-            found = table_of(odonnat_claims, part).set_index("claim")
-            assert ("successes" in found.index) == ("heads" in some)
+            table = table_of(odonnat_claims, part).set_index("claim")
+            assert ("successes" in table.index) == ("heads" in some)
             if "transfer" in some:
-                told = found.loc["transfer_helps", "n_runs"] > 0
-                assert told == ("scratch" in some)
+                is_answered = table.loc["transfer_helps", "n_runs"] > 0
+                assert is_answered == ("scratch" in some)
 
 
 def test_transfers_name_the_parent(finished, monkeypatch):

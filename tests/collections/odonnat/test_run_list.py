@@ -31,14 +31,14 @@ def test_outcomes_of_transformers(monkeypatch):
     )
     tables = {"heads": frame, "spikes": spikes}
     monkeypatch.setattr(parquet, "read_table", lambda study, name: tables[name])
-    found = run_list.runs(None)
-    assert found["run_id"].tolist() == frame["run_id"].tolist()
-    assert found["outcome"].tolist() == list(cases.values())
-    assert found["structure_step"].dropna().tolist() == [1, 2, 4, 5]
-    assert found["moments"][2] == [
+    runs = run_list.runs(None)
+    assert runs["run_id"].tolist() == frame["run_id"].tolist()
+    assert runs["outcome"].tolist() == list(cases.values())
+    assert runs["structure_step"].dropna().tolist() == [1, 2, 4, 5]
+    assert runs["moments"][2] == [
         {"step": 1, "text": "loss leaves chance"},
         {"step": 8, "text": "fits"},
         {"step": 9, "text": "loss spike"},
     ]
     # For each experiment the run of the two phases, the best, and the highest spike.
-    assert found["named"].tolist() == [True, False, True, True, True]
+    assert runs["named"].tolist() == [True, False, True, True, True]

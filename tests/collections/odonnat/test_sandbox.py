@@ -21,32 +21,32 @@ def drawn(**changes):
     """Weights (1, ...) of a network at step 0, and its view."""
     parameters = SYSTEM.defaults | changes
     weights = system.initial(parameters, Seeds(1, 1, 1, 1))
-    own = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
-    return own, layer_projections.view(weights, parameters)
+    tensors = {name: torch.as_tensor(array)[None] for name, array in weights.items()}
+    return tensors, layer_projections.view(weights, parameters)
 
 
 def test_a_view_is_the_network():
-    own, view = drawn(p=3)
+    weights, view = drawn(p=3)
     chosen = system.encode(view["tokens"][None], 3, 5, torch.float64, torch.device("cpu"))
-    xi = system.embed(own, chosen, 3)[0].T
+    xi = system.embed(weights, chosen, 3)[0].T
     np.testing.assert_allclose(view["xi_xy"], xi)
-    probability = torch.softmax(system.logits(own, chosen, 3), 1)[0].T
+    probability = torch.softmax(system.logits(weights, chosen, 3), 1)[0].T
     np.testing.assert_allclose(view["probability"], probability)
     np.testing.assert_array_equal(view["label"], view["tokens"][:, :5].sum(1) % 3)
     np.testing.assert_allclose(view["attention"].sum(1), 1)
     assert not view["legal"][0]
-    pair = own["embedding"][0, 1] + own["position"][0, 4]
+    pair = weights["embedding"][0, 1] + weights["position"][0, 4]
     np.testing.assert_array_equal(view["pair_xy"][1, 4], pair)
 
 
 def test_clusters_are_named_by_the_signature(monkeypatch):
     """This also holds with a negative weight; without a legal signature, prefix sums are used."""
     weights = [1, -1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0]
-    found = layer_projections.clusters.signature
+    usual = layer_projections.clusters.signature
 
     def signature(*arguments):
         integers = torch.tensor([weights])
-        return found(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
+        return usual(*arguments)._replace(integers=integers, legal=torch.tensor([True]))
 
     monkeypatch.setattr(layer_projections.clusters, "signature", signature)
     _, view = drawn()
@@ -54,12 +54,12 @@ def test_clusters_are_named_by_the_signature(monkeypatch):
 
 
 def test_the_map_is_the_classifier_on_the_plane():
-    own, view = drawn()
+    weights, view = drawn()
     left, right, bottom, top = view["xi_box"]
     x = np.linspace(left, right, layer_projections.GRID)[7]
     y = np.linspace(bottom, top, layer_projections.GRID)[21]
     point = torch.tensor([[[x], [y]]], dtype=torch.float64)
-    expected = torch.softmax(system.classify(own, point), 1)[0, :, 0]
+    expected = torch.softmax(system.classify(weights, point), 1)[0, :, 0]
     np.testing.assert_allclose(view["xi_map"][21, 7], expected)
 
 
@@ -99,10 +99,10 @@ def test_all_panels_of_any_network(changes):
         for name in ("loss", "accuracy")
     }  # fmt: skip
 
-    made, every = figure.drawn(view, pd.DataFrame(curves), "run", 5, 1)
+    made, panels = figure.drawn(view, pd.DataFrame(curves), "run", 5, 1)
     names = [*network_panels.PANELS, "loss (nat), by epoch", "accuracy, by epoch"]
     made.canvas.draw()
-    for name, axes in zip(names, every, strict=True):
+    for name, axes in zip(names, panels, strict=True):
         assert axes.get_title() == name
         assert axes.lines or axes.collections or axes.images or axes.texts, name
 
@@ -135,8 +135,8 @@ def test_a_picture_of_any_step(trained, capsys):
     ],
 )
 def test_what_cannot_be_drawn_is_one_line(trained, error_of, arguments, message):
-    own = (run_id(trained) if a == "RUN" else a for a in arguments)
-    assert message in error_of("sandbox", "--study", trained.json, *own)
+    given = (run_id(trained) if a == "RUN" else a for a in arguments)
+    assert message in error_of("sandbox", "--study", trained.json, *given)
 
 
 def test_a_diverged_network_is_said(tmp_path, error_of):

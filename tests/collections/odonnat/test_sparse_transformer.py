@@ -23,8 +23,8 @@ def test_half_of_the_test_set_of_p_2_is_new():
     shares = []
     for seed in range(20):
         train, test = system.sequences(SYSTEM.defaults, Seeds(0, 0, seed, 0))
-        known = {row.tobytes() for row in train}
-        shares.append(np.mean([row.tobytes() in known for row in test]))
+        seen = {row.tobytes() for row in train}
+        shares.append(np.mean([row.tobytes() in seen for row in test]))
     assert np.mean(shares) == pytest.approx(0.3935, abs=0.01)
 
 
@@ -78,13 +78,13 @@ def test_gradient_norms_are_of_the_whole_train_set():
 
 
 def test_epochs_and_steps_are_the_same_study():
-    own = {"system": "sparse_transformer", "epochs": 3}
-    (by_epochs,) = planning.plan(config(**own, parameters=SMALL)).points
+    settings = {"system": "sparse_transformer", "epochs": 3}
+    (by_epochs,) = planning.plan(config(**settings, parameters=SMALL)).points
     assert by_epochs.steps == 12
     assert by_epochs.spec == point(steps=12, dtype="float32").spec
     assert by_epochs.steps_logged("curves") == [0, 4, 8, 12]
-    own |= {"parameters": {"n_train": 64, "n_test": 4}, "sweep": {"batch_size": [1, 24, 64]}}
-    points = planning.plan(config(**own)).points
+    settings |= {"parameters": {"n_train": 64, "n_test": 4}, "sweep": {"batch_size": [1, 24, 64]}}
+    points = planning.plan(config(**settings)).points
     assert [p.steps for p in points] == [192, 9, 3]
     assert [len(p.steps_logged("curves")) for p in points] == [4, 4, 4]
 

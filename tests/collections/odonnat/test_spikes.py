@@ -71,13 +71,13 @@ def test_the_group_that_changed_is_the_cause(group):
     changed = mlp if group == "mlp" else [n for n in before if n not in mlp]
     after = before | {name: other[name] for name in changed}
     chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
-    found = spikes.hybrids(before, after, chosen, 2)
-    assert found["loss_before"][0] == pytest.approx(mean_loss(before, chosen))
-    assert found["loss_after"][0] == pytest.approx(mean_loss(after, chosen))
+    hybrids = spikes.hybrids(before, after, chosen, 2)
+    assert hybrids["loss_before"][0] == pytest.approx(mean_loss(before, chosen))
+    assert hybrids["loss_after"][0] == pytest.approx(mean_loss(after, chosen))
     alone, none = ("by_mlp", "by_representation")[:: 1 if group == "mlp" else -1]
-    assert found[alone][0] == pytest.approx(1)
-    assert found[none][0] == pytest.approx(0)
-    assert spikes.cause(found["by_representation"][0], found["by_mlp"][0]) == group
+    assert hybrids[alone][0] == pytest.approx(1)
+    assert hybrids[none][0] == pytest.approx(0)
+    assert spikes.cause(hybrids["by_representation"][0], hybrids["by_mlp"][0]) == group
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_margins_and_their_slopes():
     weights = network(2)
     chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
     xi = system.embed(weights, chosen, 2)
-    values, found = (part[0] for part in spikes.margins(weights, xi, chosen.target))
+    values, slopes = (part[0] for part in spikes.margins(weights, xi, chosen.target))
     s = system.norm(xi, 1)[0]
 
     def margin(s):
         o = weights["embedding"] @ (xi + system.mlp(weights, s))
-        own = o.gather(1, chosen.target)
-        return (own - o.scatter(1, chosen.target, -torch.inf).amax(1, keepdim=True))[0, 0]
+        right = o.gather(1, chosen.target)
+        return (right - o.scatter(1, chosen.target, -torch.inf).amax(1, keepdim=True))[0, 0]
 
     by_axis = []
     for axis in range(2):
@@ -107,7 +107,7 @@ def test_margins_and_their_slopes():
         step[:, axis] = 1e-6
         by_axis.append((margin(s + step) - margin(s - step)) / 2e-6)
     torch.testing.assert_close(values, margin(s))
-    torch.testing.assert_close(found, torch.stack(by_axis).norm(dim=0), rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(slopes, torch.stack(by_axis).norm(dim=0), rtol=1e-5, atol=1e-7)
 
 
 def planted_gains(monkeypatch, small=1.0, steep=1.0):
@@ -130,20 +130,20 @@ def planted_gains(monkeypatch, small=1.0, steep=1.0):
 
 
 def test_a_steep_mlp_amplifies(monkeypatch):
-    found = planted_gains(monkeypatch, steep=20.0)
+    gains = planted_gains(monkeypatch, steep=20.0)
     # Each receptor sees one side, where gelu' is 1.083; on the other side gelu' is -0.083.
     steeper = (20 * 1.0833 - 0.0833) / abs(1.0833 - 20 * 0.0833)
-    assert found["mlp_gain"][0] == pytest.approx(steeper, rel=0.01)
-    assert found["norm_gain"][0] == pytest.approx(1)
-    assert found["boundary_distance"][0] < 0.5  # the boundary is nearer where the margin is steep
+    assert gains["mlp_gain"][0] == pytest.approx(steeper, rel=0.01)
+    assert gains["norm_gain"][0] == pytest.approx(1)
+    assert gains["boundary_distance"][0] < 0.5  # the boundary is nearer where the margin is steep
 
 
 def test_a_small_embedding_is_amplified_by_the_norm(monkeypatch):
-    found = planted_gains(monkeypatch, small=0.01)
-    assert found["norm_gain"][0] == pytest.approx(100)
-    assert found["mlp_gain"][0] == pytest.approx(1, rel=1e-3)
+    gains = planted_gains(monkeypatch, small=0.01)
+    assert gains["norm_gain"][0] == pytest.approx(100)
+    assert gains["mlp_gain"][0] == pytest.approx(1, rel=1e-3)
     # One half of the others' margin comes from xi itself, without the MLP.
-    assert found["boundary_distance"][0] == pytest.approx(0.5, rel=0.05)
+    assert gains["boundary_distance"][0] == pytest.approx(0.5, rel=0.05)
 
 
 def test_table_of_a_planted_spike(tmp_path, monkeypatch):

@@ -110,14 +110,14 @@ def crossed(effect, noise=0.01, levels=(12, 3, 3)):
 
 
 def test_the_seed_that_decides_is_named():
-    found = seed_effects.effects(crossed((0.1, 0, 0), noise=0.05))
-    assert found["initialisation"].low > 0.5
+    shares = seed_effects.effects(crossed((0.1, 0, 0), noise=0.05))
+    assert shares["initialisation"].low > 0.5
     for name in ("data", "order"):
-        assert found[name].low == 0
-        assert found[name].high < 0.15
-    found = seed_effects.effects(crossed((0, 0.2, 0), noise=0.05))
-    assert found["initialisation"].low < 0.05
-    assert found["data"].low > 0.5
+        assert shares[name].low == 0
+        assert shares[name].high < 0.15
+    shares = seed_effects.effects(crossed((0, 0.2, 0), noise=0.05))
+    assert shares["initialisation"].low < 0.05
+    assert shares["data"].low > 0.5
 
 
 def test_shares_cover_the_truth():
@@ -142,11 +142,11 @@ def test_initialisations_may_matter_although_their_means_are_equal():
     runs = crossed((0, 0, 0), levels=(20, 2, 2))
     better = np.random.default_rng(0).normal(size=20)[runs["embedding_seed"]]
     runs["test_accuracy"] += 0.1 * np.where(runs["data_seed"] == 0, better, -better)
-    found = seed_effects.effects(runs)["initialisation"]
-    assert found.low > 0.5 and found.n == 2  # as many train sets
+    share = seed_effects.effects(runs)["initialisation"]
+    assert share.low > 0.5 and share.n == 2  # as many train sets
 
 
 def test_advantage_counts_successes():
-    found = odonnat_claims.advantage(pd.Series([1.0, 1, 0.5, 1]), pd.Series([0.3, 1, 0.2, 0.1]))
-    assert found.value == 50
-    assert found.low < 50 < found.high
+    advantage = odonnat_claims.advantage(pd.Series([1.0, 1, 0.5, 1]), pd.Series([0.3, 1, 0.2, 0.1]))
+    assert advantage.value == 50
+    assert advantage.low < 50 < advantage.high
