@@ -62,23 +62,21 @@ class Both:
         self.spec = SYSTEMS[system]
         self.dtype = getattr(torch, dtype)
         self.equations = autograd.equations(self.spec)
-        self.starts, seeds = native.starts(self.spec.equations), Seeds(seed, seed, seed, seed)
+        seeds = Seeds(seed, seed, seed, seed)
         start = self.equations.initial(parameters, seeds)
         declared = getattr(self.equations, "learning_rate_multipliers", lambda _: {})
         multipliers = declared(parameters)
-        kernel = self.starts.kernel(parameters, seeds)
+        kernel = native.starts(self.spec.equations).kernel(parameters, seeds)
         self.run = native.Run(kernel, start, parameters, multipliers, dtype)
         self.batches = native_run.Batches(parameters, seeds)
         self.stack = Stack([start], self.dtype, CPU, multipliers)
         self.data = self.equations.data(parameters, [seeds], self.dtype, CPU)
 
-    def batch(self, step):
-        return getattr(self.equations, "batch", lambda data, _: data)(self.data, step)
-
     def gradient(self, step=0):
         """Return the gradient in PyTorch of the batch of a step; of the whole train set in 0."""
         out = self.stack.zeros()
-        data = self.batch(step) if step else self.data
+        batch = getattr(self.equations, "batch", lambda data, _: data)
+        data = batch(self.data, step) if step else self.data
         self.equations.gradients(self.stack.arrays, data, out.arrays)
         return out
 

@@ -100,6 +100,7 @@ def test_no_log_is_taken_for_another(tmp_path):
     swept = experiment(sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
     study = planned(tmp_path, a=swept, b=experiment("particles"))
     logs = [(block, kind) for block in study.blocks for kind in block.point.logs]
+    assert len(logs) == 4 * 5 + 3
     run_blocks(study)
     content = {block.log(kind): block.log(kind).read_bytes() for block, kind in logs}
     for block, kind in logs:

@@ -29,7 +29,7 @@ def test_initialisation_is_that_of_the_code_or_of_the_text():
             assert 0.9 < bound <= 1
     other = SYSTEM.defaults | {"initialisation": "normal"}
     normal = system.initial(other, Seeds(0, 0, 0, 0))
-    assert all(0.8 < array.std() < 1.2 for array in normal.values())
+    assert all(0.8 < normal[name].std() < 1.2 for name in start)
 
 
 def golden_values():

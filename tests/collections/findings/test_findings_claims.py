@@ -119,6 +119,12 @@ def test_memory_is_judged_by_what_persistence_leaves_where_it_may_add_least(gain
     assert judged("memory_adds_to_persistence", effect) == verdict
 
 
+def answers(monkeypatch, role, tables):
+    """The answers to the claims of one role, from its tables."""
+    monkeypatch.setattr(parquet, "read_table", lambda _, name, __: tables[name])
+    return findings_claims.table(STUDY.subset([STUDY.reproduce[role]], [role]))
+
+
 def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monkeypatch):
     laws = {"order": 0.7, "three_numbers": 0.6, "equivariant": 0.61, "unconstrained": 0.3,
             "mean_field": 0.1, "memory": 0.58, "persistence": 0.69}  # fmt: skip
@@ -130,10 +136,8 @@ def test_laws_are_judged_by_the_survivors_that_they_predict_from_a_step_on(monke
         | row("beyond_order", value - index["order", step], 0.01, 30)
         for (law, step), value in index.items()
     ])  # fmt: skip
-    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
-    rolled_out = [claim for claim in findings_claims._CLAIMS if claim[2] == "shared_law_rollouts"]
-    monkeypatch.setattr(findings_claims, "_CLAIMS", rolled_out)
-    rows = {answer["claim"]: answer for answer in findings_claims.table(STUDY)}
+    tables = {"shared_law_rollouts": frame, "shared_laws": frame[:0]}
+    rows = {answer["claim"]: answer for answer in answers(monkeypatch, "shared_law", tables)}
     assert {(answer["n_runs"], answer["n_planned"]) for answer in rows.values()} == {(30, 30)}
     effects = {name: answer["effect"] for name, answer in rows.items()}
     assert effects == pytest.approx({
@@ -157,10 +161,7 @@ def test_rows_are_of_the_runs_that_a_claim_is_about(monkeypatch):
         for excess, size, decay, n in
         [(0.4, math.nan, 0.5, 950), (2.0, 4, 0.5, 400), (3.0, math.nan, 0.2, 1000)]
     ])  # fmt: skip
-    monkeypatch.setattr(parquet, "read_table", lambda *_: frame)
-    survey = [claim for claim in findings_claims._CLAIMS if claim[1] == "survey"]
-    monkeypatch.setattr(findings_claims, "_CLAIMS", survey)
-    (answer,) = findings_claims.table(STUDY)
+    (answer,) = answers(monkeypatch, "survey", {"relations": frame})
     assert answer["claim"] == "sums_are_rare"
     assert answer["effect"] == 0.4
     assert (answer["n_runs"], answer["n_planned"]) == (950, 1000)

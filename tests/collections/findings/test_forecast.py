@@ -61,25 +61,22 @@ def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0
 
 def test_a_run_is_scored_by_runs_that_share_nothing_with_it():
     """A relation that holds for one network only does not help to predict runs of another."""
-    _, alive, of, embedding, network, taste = crossed(by_network=3.0)
-    codes = np.eye(20 * 5)[20 * network + np.tile(np.arange(20), len(alive) // 20)]
-    learned = classifiers.crossed_scores(codes, alive, of, embedding, network, forecast.regression)
+    _, *runs, taste = crossed(by_network=3.0)
+    network = runs[-1]
+    codes = np.eye(20 * 5)[20 * network + np.tile(np.arange(20), len(network) // 20)]
+    learned = classifiers.crossed_scores(codes, *runs, forecast.regression)
     assert len(learned) == 40
     assert abs(learned["auc"].mean() - 0.5) < 0.1
-    informed = classifiers.crossed_scores(
-        taste[:, None], alive, of, embedding, network, forecast.regression
-    )
+    informed = classifiers.crossed_scores(taste[:, None], *runs, forecast.regression)
     assert informed["auc"].mean() > 0.9
 
 
 def test_sets_that_are_told_exactly():
-    x, alive, of, embedding, network, _ = crossed(4, 3)
-    sure = np.where(alive, 5.0, -5.0)[:, None]
-    exact = classifiers.crossed_scores(sure, alive, of, embedding, network, forecast.regression)
+    x, *runs, _ = crossed(4, 3)
+    sure = np.where(runs[0], 5.0, -5.0)[:, None]  # alive
+    exact = classifiers.crossed_scores(sure, *runs, forecast.regression)
     assert (exact["exact"] == 1).all() and (exact["jaccard"] == 1).all()
-    noisy = classifiers.crossed_scores(
-        x[:, None], alive, of, embedding, network, forecast.regression
-    )
+    noisy = classifiers.crossed_scores(x[:, None], *runs, forecast.regression)
     assert 0.3 < noisy["jaccard"].mean() < 1 > noisy["exact"].mean()
 
 

@@ -33,9 +33,8 @@ def r2_of(law, runs):
 
 def test_ratios_are_those_of_frequencies():
     partner = shared_laws.ratios(P)
-    assert (np.sort(partner, axis=1) == np.arange(N)).all() and (
-        partner[:, 0] == np.arange(N)
-    ).all()
+    assert (np.sort(partner, axis=1) == np.arange(N)).all()
+    assert (partner[:, 0] == np.arange(N)).all()
     k, r = 5, 3  # 3 x 17 = 51 = 5 mod 23, and 17 is 6 up to sign
     assert partner[k - 1, r - 1] == 6 - 1
 

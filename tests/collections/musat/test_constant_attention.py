@@ -4,7 +4,6 @@ import torch
 from conftest import CPU, point_of, trained_logs
 
 from circlet.collections.musat.equations import constant_attention as system
-from circlet.collections.musat.starts import constant_attention
 from circlet.collections.musat.systems.constant_attention import SYSTEM
 from circlet.study.seeds import Seeds
 
@@ -40,8 +39,9 @@ def test_residual_does_not_cancel():
     ],
 )
 def test_initialisations(kind, weight_std, bias_std):
-    stream = Seeds(0, 0, 0, 0).stream("network")
-    weight, bias = constant_attention._linear(stream, kind, 400, 100)
+    sizes = {"initialisation": kind, "d": 100, "hidden": 400}
+    start = system.initial(SYSTEM.defaults | sizes, Seeds(0, 0, 0, 0))
+    weight, bias = start["hidden.weight"], start["hidden.bias"]
     assert weight.std() == pytest.approx(weight_std, rel=0.02)
     assert bias.std() == pytest.approx(bias_std, rel=0.1, abs=1e-12)
     assert weight.shape == (400, 100)

@@ -94,8 +94,8 @@ def test_claims_of_planted_tables(monkeypatch):
         "decay_mends_grids": 40, "alignment_makes_circles": 20, "decay_limits_weights": 20,
         "decay_limits_biases": 20, "biases_limited_more": 20,
     }  # fmt: skip
-    bounded = table[~table["effect_low"].isna()]
-    assert (bounded["effect_low"] <= bounded["effect"]).all()
+    bounded = table.dropna(subset="effect_low")
+    assert len(bounded) == 5 and (bounded["effect_low"] <= bounded["effect"]).all()
     assert (bounded["effect"] <= bounded["effect_high"]).all()
     one = runs["weight_decay"] == 0.6
     mixed = runs.assign(test_accuracy=runs["test_accuracy"].where(~one, -runs["test_accuracy"]))

@@ -12,6 +12,7 @@ from circlet.study.seeds import Seeds
 from circlet.systems import loss
 
 PARAMETERS = SYSTEM.defaults | {"n_train": 200, "n_test": 4}
+CHOSEN = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
 
 
 def test_a_spike_is_ten_times_the_median_of_the_ten_before():
@@ -59,8 +60,8 @@ def network(seed=0):
     return {name: torch.as_tensor(array)[None] for name, array in start.items()}
 
 
-def mean_loss(weights, chosen):
-    return loss.metrics(system.logits(weights, chosen, 2), chosen.target, 1)[0].item()
+def mean_loss(weights):
+    return loss.metrics(system.logits(weights, CHOSEN, 2), CHOSEN.target, 1)[0].item()
 
 
 @pytest.mark.parametrize("group", ["representation", "mlp"])
@@ -70,10 +71,9 @@ def test_the_group_that_changed_is_the_cause(group):
     mlp = [n for n in before if n.startswith(("hidden", "output"))]
     changed = mlp if group == "mlp" else [n for n in before if n not in mlp]
     after = before | {name: other[name] for name in changed}
-    chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
-    hybrids = spikes.hybrids(before, after, chosen, 2)
-    assert hybrids["loss_before"][0] == pytest.approx(mean_loss(before, chosen))
-    assert hybrids["loss_after"][0] == pytest.approx(mean_loss(after, chosen))
+    hybrids = spikes.hybrids(before, after, CHOSEN, 2)
+    assert hybrids["loss_before"][0] == pytest.approx(mean_loss(before))
+    assert hybrids["loss_after"][0] == pytest.approx(mean_loss(after))
     alone, none = ("by_mlp", "by_representation")[:: 1 if group == "mlp" else -1]
     assert hybrids[alone][0] == pytest.approx(1)
     assert hybrids[none][0] == pytest.approx(0)
@@ -91,15 +91,14 @@ def test_causes(shares, cause):
 
 def test_margins_and_their_slopes():
     weights = network(2)
-    chosen = system.data(PARAMETERS, [Seeds(0, 0, 0, 0)], torch.float64, CPU).train
-    xi = system.embed(weights, chosen, 2)
-    values, slopes = (part[0] for part in spikes.margins(weights, xi, chosen.target))
+    xi = system.embed(weights, CHOSEN, 2)
+    values, slopes = (part[0] for part in spikes.margins(weights, xi, CHOSEN.target))
     s = system.norm(xi, 1)[0]
 
     def margin(s):
         o = weights["embedding"] @ (xi + system.mlp(weights, s))
-        right = o.gather(1, chosen.target)
-        return (right - o.scatter(1, chosen.target, -torch.inf).amax(1, keepdim=True))[0, 0]
+        right = o.gather(1, CHOSEN.target)
+        return (right - o.scatter(1, CHOSEN.target, -torch.inf).amax(1, keepdim=True))[0, 0]
 
     by_axis = []
     for axis in range(2):

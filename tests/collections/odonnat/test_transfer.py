@@ -1,5 +1,7 @@
 """Runs that start from another run's end."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,10 +35,10 @@ def network(block, step, seed):
 def test_a_run_starts_where_its_parent_ended(tmp_path):
     child = child_of(small(seeds={"count": 4}), tmp_path, block=1)
     assert child.name.endswith("transfer-of-base")
-    for block in child.blocks:
+    for seed, block in zip((0, 1), child.blocks, strict=True):
         (parent,) = block.parents
         assert block.inputs == [parent.log("parameters")]
-        (seed,) = block.seeds
+        assert [*block.seeds] == [seed]
         assert network(block, 0, seed) == network(parent, parent.point.steps, seed)
         assert network(block, 5, seed) != network(block, 0, seed)
 
@@ -131,10 +133,9 @@ def test_shares_cover_the_truth():
 
 
 def test_an_incomplete_design_has_no_shares():
-    runs = crossed((0.1, 0, 0)).iloc[1:]
-    assert all(np.isnan(e.value) for e in seed_effects.effects(runs).values())
-    one_order = crossed((0.1, 0, 0), levels=(12, 3, 1))
-    assert all(np.isnan(e.value) for e in seed_effects.effects(one_order).values())
+    for runs in (crossed((0.1, 0, 0)).iloc[1:], crossed((0.1, 0, 0), levels=(12, 3, 1))):
+        shares = seed_effects.effects(runs).values()
+        assert [math.isnan(share.value) for share in shares] == [True] * 3
 
 
 def test_initialisations_may_matter_although_their_means_are_equal():
