@@ -194,9 +194,8 @@ def test_maps_and_pair_sums_are_those_of_the_trained_networks(study):
         assert (here["target"] == (here["a"] + here["b"]) % 17).all()
         assert here[["x", "y"]].abs().max().max() <= drawn["x"].max()
         for kind, part in (("train", here[here["train"]]), ("test", here[~here["train"]])):
-            loss = torch.nn.functional.cross_entropy(
-                scores(part), torch.tensor(part["target"].to_numpy("int64"))
-            )
+            target = torch.tensor(part["target"].to_numpy("int64"))
+            loss = torch.nn.functional.cross_entropy(scores(part), target)
             assert float(loss) == pytest.approx(runs.loc[run_id, f"{kind}_loss"], rel=1e-4)
 
 

@@ -162,9 +162,8 @@ def test_chances_are_those_of_repeated_studies(n, n_theirs):
         cases.append(verdicts.judge(judged, ours(mine, sizes[1], n)))  # sd 1: the margin is 0.3
     names = [case.verdict for case in cases]
     assert cases[0].mistaken == pytest.approx(names.count(REPRODUCED) / 1000, abs=0.015)
-    assert cases[0].unnoticed == pytest.approx(
-        1 - sum(name in DISAGREES for name in names) / 1000, abs=0.045
-    )
+    noticed = sum(name in DISAGREES for name in names) / 1000
+    assert cases[0].unnoticed == pytest.approx(1 - noticed, abs=0.045)
     assert cases[0].mistaken < 0.025
     assert (COMPATIBLE in names) == (1e-4 < cases[0].unnoticed <= 0.2)
 

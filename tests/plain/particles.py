@@ -49,5 +49,4 @@ class Particles:
         self.positions = x * strength["std"] / scale
 
 
-def one(parameters: dict[str, Any], seeds: Seeds, dtype: torch.dtype) -> Particles:
-    return Particles(parameters, seeds, dtype)
+one = Particles

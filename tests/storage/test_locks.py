@@ -24,9 +24,8 @@ def no_locks(*_, **__):
 
 def test_one_snakemake_at_a_time_works_on_some_results(tmp_path):
     first = locks.lock(tmp_path / "results")
-    with pytest.raises(
-        SystemExit, match=rf"another Snakemake .* \(process {os.getpid()} on "
-    ) as end:
+    said = rf"another Snakemake .* \(process {os.getpid()} on "
+    with pytest.raises(SystemExit, match=said) as end:
         locks.lock(tmp_path / "results")
     assert end.value.code.startswith("error: ")
     other = locks.lock(tmp_path / "other")  # another study
@@ -94,9 +93,8 @@ def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan
         said = process.communicate(timeout=PATIENCE)[1]
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
     assert process.returncode == 0
-    assert {p.name for p in block.log("runs").parent.iterdir()} == {
-        ".lock", *(path.name for path in block.logs)
-    }  # fmt: skip
+    names = {path.name for path in block.log("runs").parent.iterdir()}
+    assert names == {".lock", *(path.name for path in block.logs)}
 
 
 def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):

@@ -34,10 +34,8 @@ def test_without_being_asked_nothing_changes():
 
 
 def test_measures_are_outcomes_of_the_systems_that_they_are_about():
-    settings = experiment("particles")
-    study = planning.plan(
-        logging() | ASKED | {"experiments": logging()["experiments"] | {"other": settings}}
-    )
+    both = logging()["experiments"] | {"other": experiment("particles")}
+    study = planning.plan(logging() | ASKED | {"experiments": both})
     outcomes = {one.name: one for one in study.outcomes("constant_attention")}
     assert list(outcomes)[-len(NAMES) :] == NAMES
     assert outcomes["fourier_ipr"].bounds == (0, 1) and outcomes["excluded_loss"].unit == "nat"

@@ -71,9 +71,8 @@ def test_of_a_point_the_first_seed_of_each_outcome_comes_first(monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 3 * room)
     monkeypatch.setattr(explorer_budget, "LISTED", 5)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
-    shown = pd.Series(
-        explorer_budget.choose(runs.assign(named=False), [point]), index=runs["seed"]
-    ).sort_index()
+    shown = explorer_budget.choose(runs.assign(named=False), [point])
+    shown = pd.Series(shown, index=runs["seed"]).sort_index()
     # Order: seeds 0 (grid), 3 (circle), 1, 5, 2, 4.
     assert shown.tolist() == ["training", "training", "outcome", "training", "nothing", "outcome"]
 

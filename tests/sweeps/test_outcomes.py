@@ -80,15 +80,8 @@ def test_every_run_has_its_outcomes(study):
     assert len(rows) == 6 * SEEDS
     expected = 0.1 + 0.5 * rows["weight_decay"].astype(float) + 0.01 * rows["seed"]
     assert rows["value"].to_numpy() == pytest.approx(expected.to_numpy(), abs=1e-6)
-    kinds = {
-        "is_circle",
-        "test_accuracy",
-        "memorised_step",
-        "generalised_step",
-        "delay",
-        "low_step",
-    }
-    assert kinds <= set(table(study, "outcomes")["outcome"])
+    steps = {"memorised_step", "generalised_step", "delay", "low_step"}
+    assert steps | {"is_circle", "test_accuracy"} <= set(table(study, "outcomes")["outcome"])
     circles = table(study, "outcomes", outcome="is_circle").set_index("run_id")["value"]
     for name, wanted in (("circle_accuracy", 1.0), ("imperfections", 0.0)):
         runs = table(study, "outcomes", outcome=name)["run_id"]
@@ -246,9 +239,8 @@ def test_thresholds_make_no_other_table_again():
     ],
 )
 def test_y_axes_say_what_is_shown_in_lines_that_fit(study, figure, labels):
-    low = written(study)["milestones"]["low_step"] | {
-        "label": "a label that is longer than a panel"
-    }
+    label = {"label": "a label that is longer than a panel"}
+    low = written(study)["milestones"]["low_step"] | label
     config = written(study) | {"figures": [figure], "milestones": {"low_step": low}}
     changed = planning.plan(config)
     (plot,) = plots.of(changed)

@@ -151,9 +151,8 @@ def test_other_conditions_are_not_compared():
     assert scorecard.unmet(study, "asked", {"p": "17", "steps": "200"}) == ""
     reason = scorecard.unmet(study, "asked", {"p": "17", "steps": "2000"})
     assert reason == "runs with steps 200, the paper has 2000"
-    assert scorecard.unmet(study, "other", {"p": "17"}) == (
-        "not part of this study: `reproduce` has no other"
-    )
+    reason = scorecard.unmet(study, "other", {"p": "17"})
+    assert reason == "not part of this study: `reproduce` has no other"
 
 
 def test_runs_that_share_a_seed_are_not_compared():
@@ -216,10 +215,8 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
     assert (none["verdict"], none["n_planned"]) == ("not_run", 0)
     assert "has no row with weight_decay=0.6;sample=all" in none["note"]
     other = answer(monkeypatch, frame, one, steps=1999)
-    assert (other["verdict"], other["note"]) == (
-        "not_run",
-        "runs with steps 1999, the paper has 2000",
-    )
+    reason = "runs with steps 1999, the paper has 2000"
+    assert (other["verdict"], other["note"]) == ("not_run", reason)
 
 
 def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):

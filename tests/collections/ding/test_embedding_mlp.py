@@ -39,13 +39,12 @@ def golden_values():
     p = point_of(system="embedding_mlp", parameters=small, **settings)
     tables = {k: t.to_pandas() for k, t in trained_logs(p, [4]).items()}
     start = system.initial(p.parameters, Seeds(1, 2, 3, 0))
+    mask = system.train_mask(p.parameters, Seeds(1, 2, 3, 0))
     last = tables["embeddings"].query("step == 20").sort_values("token")
     return {
         "version": SYSTEM.version,
         "initial": [float(array.ravel()[[0, -1]].sum()) for array in start.values()],
-        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
-            :20
-        ].tolist(),
+        "train_pairs": np.flatnonzero(mask)[:20].tolist(),
         "embedding": np.stack(last["vector"]).ravel()[:40].astype(float).tolist(),
         "test_loss": tables["curves"]["test_loss"].astype(float).tolist(),
         "signal": tables["signals"]["signal"].astype(float).tolist(),

@@ -45,9 +45,8 @@ def test_a_quadratic_law_is_recovered_and_predicts_other_runs():
         prey, predator = x[s]
         x[s + 1] = x[s] + 0.01 * np.array([prey - prey * predator, prey * predator - predator])
     fit = ode.fit(x, "quadratic")
-    np.testing.assert_allclose(
-        fit.coefficients, 0.01 * np.array([[1, 0, 0, -1, 0], [0, -1, 0, 1, 0]]), atol=1e-8
-    )
+    law = 0.01 * np.array([[1, 0, 0, -1, 0], [0, -1, 0, 1, 0]])
+    np.testing.assert_allclose(fit.coefficients, law, atol=1e-8)
     assert not fit.linear
     assert ode.r2(fit, x[rng.integers(300) :]) == pytest.approx(1)
 

@@ -38,9 +38,8 @@ def test_a_planted_run():
     rows = survival.run_rows(log({0: start, 9: end}).sample(frac=1, random_state=0), early, 9)
     assert list(rows["frequency"]) == [1, 2, 3, 4, 5]
     assert list(rows["survived"]) == [False, True, False, False, False]
-    np.testing.assert_allclose(
-        rows["final_signal"][[1, 3]], [5 * p / 2 * 2**0.5, 0.01 * p / 2**0.5]
-    )
+    signals = [5 * p / 2 * 2**0.5, 0.01 * p / 2**0.5]
+    np.testing.assert_allclose(rows["final_signal"][[1, 3]], signals)
     np.testing.assert_allclose(rows["initial_gradient"], -0.1)
     np.testing.assert_allclose(rows["early_gradients"][2], [-0.1, -0.05, -0.05, -0.1])
     np.testing.assert_allclose(rows["circularity"][[1, 3]], 1)
@@ -155,9 +154,8 @@ def test_ablations_are_all_choices_of_up_to_three():
 
 
 def test_principal_components_are_in_order_and_centred():
-    parts = projections.components(
-        np.random.default_rng(0).normal(size=(13, 6)) * [9, 5, 3, 1, 1, 1]
-    )
+    embedding = np.random.default_rng(0).normal(size=(13, 6)) * [9, 5, 3, 1, 1, 1]
+    parts = projections.components(embedding)
     spread = (parts**2).sum(0)
     assert (np.diff(spread) < 0).all()
     np.testing.assert_allclose(parts.mean(0), 0, atol=1e-12)

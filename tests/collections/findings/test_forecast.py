@@ -8,7 +8,7 @@ from circlet.collections.findings.tables import forecast
 from circlet.study import planning
 
 
-def wide(**changes):
+def wide():
     """Signals of two runs with three frequencies at steps 0, 5 and 10."""
     index = pd.MultiIndex.from_product([["a", "b"], [1, 2, 3]], names=["run_id", "frequency"])
     values = np.array([[8, 4, 2], [8, 8, 8], [8, 8, 8], [1, 1, 4], [1, 1, 1], [1, 1, 1.0]])
@@ -19,9 +19,8 @@ def test_forecast_features_know_nothing_of_later_steps():
     later = wide()
     later[10] *= np.arange(1, 7)
     for step in (0, 5):
-        np.testing.assert_array_equal(
-            forecast.features(wide(), step), forecast.features(later, step)
-        )
+        expected = forecast.features(wide(), step)
+        np.testing.assert_array_equal(forecast.features(later, step), expected)
     assert (forecast.features(wide(), 10) != forecast.features(later, 10)).any()
 
 
@@ -29,9 +28,8 @@ def test_forecast_features_are_relative_to_the_run():
     louder = wide()
     louder.loc["a"] = louder.loc["a"].to_numpy() * 7
     for step in (0, 5, 10):
-        np.testing.assert_allclose(
-            forecast.features(wide(), step), forecast.features(louder, step), atol=1e-12
-        )
+        expected = forecast.features(wide(), step)
+        np.testing.assert_allclose(forecast.features(louder, step), expected, atol=1e-12)
     now, growth, recent = forecast.features(wide(), 10)[0]
     assert (now, growth) == pytest.approx([np.log(1 / 4) * 2 / 3] * 2)
     assert recent == pytest.approx(np.log(1 / 2) * 2 / 3)

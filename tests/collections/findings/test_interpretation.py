@@ -99,9 +99,8 @@ def test_gradients_that_are_alike_opposite_and_missing():
     left = torch.randn(50, 4, generator=torch.Generator().manual_seed(0))
     assert measures.gradient_symmetricity(left, 3 * left) == pytest.approx(1)
     assert measures.gradient_symmetricity(left, -left) == pytest.approx(-1)
-    assert measures.gradient_symmetricity(left, left * (torch.arange(50) % 2)[:, None]) == (
-        pytest.approx(1)
-    )
+    some = left * (torch.arange(50) % 2)[:, None]
+    assert measures.gradient_symmetricity(left, some) == pytest.approx(1)
 
 
 def test_triples_are_the_same_for_all_networks_of_a_modulus():
@@ -127,10 +126,8 @@ def test_phases_of_planted_neurons():
 
 
 def test_neurons_count_by_their_amplitudes_at_their_own_frequency():
-    first, second = (
-        planted(np.ones(1), np.ones(1), np.ones(1) * 2),
-        planted(np.ones(1), np.ones(1), np.ones(1) * (2 + np.pi), frequency=5),
-    )
+    first = planted(np.ones(1), np.ones(1), np.ones(1) * 2)
+    second = planted(np.ones(1), np.ones(1), np.ones(1) * (2 + np.pi), frequency=5)
     activations, output = (np.concatenate(x, axis=-1) for x in zip(first, second, strict=True))
     assert measures.phase_alignment(activations, output * [3, 1]) == pytest.approx(0.5)
     assert measures.phase_alignment(activations * [3, 1], output) == pytest.approx(0.5)

@@ -66,14 +66,13 @@ def golden_values():
         kind: system.initial(p.parameters | {"initialisation": kind}, Seeds(1, 2, 3, 0))
         for kind in kinds
     }
+    mask = system.train_mask(p.parameters, Seeds(1, 2, 3, 0))
     return {
         "version": SYSTEM.version,
         "initial": [
             float(array.ravel()[[0, -1]].sum()) for run in arrays.values() for array in run.values()
         ],
-        "train_pairs": np.flatnonzero(system.train_mask(p.parameters, Seeds(1, 2, 3, 0)))[
-            :20
-        ].tolist(),
+        "train_pairs": np.flatnonzero(mask)[:20].tolist(),
         "embedding": np.stack(embeddings["vector"]).tolist(),
         "test_loss": curves["test_loss"].tolist(),
         "signal": tables["signals"]["signal"].tolist(),

@@ -27,9 +27,7 @@ def test_a_spike_is_ten_times_the_median_of_the_ten_before():
 
 
 def test_rows_say_where_a_spike_begins():
-    curves = pd.DataFrame(
-        {"step": np.arange(60) * 64, "train_loss": 1e-3, "test_accuracy": 0.99}
-    )  # fmt: skip
+    curves = pd.DataFrame({"step": np.arange(60) * 64, "train_loss": 1e-3, "test_accuracy": 0.99})
     curves.loc[40, "train_loss"] = 0.5
     (row,) = spikes.of_run(curves.sample(frac=1, random_state=0))
     assert row == {
@@ -46,10 +44,8 @@ def test_steps_are_quiet_after_the_fit_and_without_a_spike():
         epochs = np.arange(60)
         losses = np.where(np.isin(epochs, [spike, 40]), 0.5, 1e-3)
         accuracies = np.where(epochs >= fit, 0.99, 0.9)
-        curves = pd.DataFrame(
-            {"step": epochs, "train_loss": losses, "test_accuracy": accuracies}
-        )  # fmt: skip
-        return spikes.of_run(curves)[-1]["earliest"]
+        curves = {"step": epochs, "train_loss": losses, "test_accuracy": accuracies}
+        return spikes.of_run(pd.DataFrame(curves))[-1]["earliest"]
 
     assert [earliest(spike=at) for at in (18, 19, 29)] == [19, None, None]
     assert [earliest(fit=at) for at in (19, 20)] == [19, None]
