@@ -202,15 +202,11 @@ def test_best_losses_are_of_the_last_step():
     assert claims.best_losses(frame, 1).to_dict() == {"a": 2.0}
 
 
-def counts(**columns):
-    return pd.DataFrame(dict.fromkeys(SEEDS, np.arange(8)) | {"n_circles": [3, 4] * 4} | columns)
-
-
 def test_runs_of_one_embedding_are_one_sample():
     """Forty runs of four embeddings count as four samples."""
     frame, _ = crossed(10)
     assert claims.signal_correlation(frame[frame["embedding_seed"] < 4]).n == 4
-    runs = counts()
+    runs = pd.DataFrame(dict.fromkeys(SEEDS, np.arange(8)) | {"n_circles": [3, 4] * 4})
     (number,) = (effect for claim, *_, effect in claims._CLAIMS if claim == "circle_number")
     one, many = number(runs), number(pd.concat([runs] * 5))
     assert many[::3] == (3.5, 8)

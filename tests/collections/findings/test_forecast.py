@@ -43,17 +43,16 @@ def test_forecast_grid_has_logged_steps_only():
     assert (steps[0], steps[-1]) == (0, 300)
 
 
-def crossed(n_embeddings=8, n_networks=5, seed=0, by_network=0.0, by_embedding=0.0):
-    """Return rows of frequencies whose survival follows from x and from shared seeds."""
-    stream = np.random.default_rng(seed)
+def crossed(n_embeddings=8, n_networks=5, by_network=0.0):
+    """Return rows of frequencies whose survival follows from x and from the seed of a network."""
+    stream = np.random.default_rng(0)
     runs = [(e, k) for e in range(n_embeddings) for k in range(n_networks)]
     of = np.repeat(np.arange(len(runs)), 20)
     embedding, network = np.array(runs)[of].T
     frequency = np.tile(np.arange(20), len(runs))
     taste = stream.normal(size=(n_networks, 20))[network, frequency]
-    shift = stream.normal(size=(n_embeddings, 20))[embedding, frequency]
     x = stream.normal(size=len(of))
-    alive = x + by_network * taste + by_embedding * shift + 0.5 * stream.normal(size=len(of)) > 1
+    alive = x + by_network * taste + 0.5 * stream.normal(size=len(of)) > 1
     return x, alive, of, embedding, network, taste
 
 

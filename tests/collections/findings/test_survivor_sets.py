@@ -24,12 +24,13 @@ def draws(runs=200, size=4, seed=0):
 
 
 def test_relations_are_those_of_numbers():
-    tuples = survivor_sets.relations(P)
-    for a, b, c in tuples["sum"] + 1:
+    relations = survivor_sets.relations(P)
+    for a, b, c in relations["sum"] + 1:
         assert 0 in {(a + b + c) % P, (a + b - c) % P, (a - b + c) % P, (a - b - c) % P}
-    assert [4, 8] in (tuples["double"] + 1).tolist() and [8, 7] in (tuples["double"] + 1).tolist()
+    doubles = (relations["double"] + 1).tolist()
+    assert [4, 8] in doubles and [8, 7] in doubles
     # Every unordered pair has one ratio, unless it is a double.
-    pairs = [frozenset(pair) for name, rows in tuples.items() if name != "sum" for pair in rows]
+    pairs = [frozenset(pair) for name, rows in relations.items() if name != "sum" for pair in rows]
     assert sorted(map(sorted, pairs)) == [list(p) for p in itertools.combinations(range(N), 2)]
     assert set(survivor_sets.relations(24)) == {"sum", "double"}
 
@@ -54,10 +55,10 @@ def test_sets_by_rank_keep_ranks():
     np.testing.assert_array_equal(ranked, sets)  # the strongest survive: no other set can be drawn
 
 
-def survival(sets, signals=None):
+def survival(sets):
     """Rows of the table `survival` of runs of one point."""
     runs, n = sets.shape
-    signals = np.random.default_rng(1).normal(size=sets.shape) if signals is None else signals
+    signals = np.random.default_rng(1).normal(size=sets.shape)
     return pd.DataFrame(
         {"run_id": np.repeat([f"survey/p23_d128_wd0.5/{i:05d}" for i in range(runs)], n),
          "frequency": np.tile(np.arange(1, n + 1), runs), "survived": sets.ravel(),

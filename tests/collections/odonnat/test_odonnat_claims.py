@@ -50,8 +50,8 @@ def test_values_of_a_planted_study():
     assert CLAIMS["phase_order"]({"heads": never}).value == 0
 
 
-def spikes(gain, quiet, runs=12, seed=0):
-    stream = np.random.default_rng(seed)
+def spikes(gain, quiet, runs=12):
+    stream = np.random.default_rng(0)
     n = 3 * runs
     noise = np.exp2(stream.normal(size=(3, n)) * 0.3)
     return pd.DataFrame(
