@@ -79,10 +79,8 @@ def test_two_systems_share_a_table(tmp_path):
 def test_small_samples_are_the_first_seeds():
     (point,) = planning.plan(config(seeds={"count": 300, "first": 100}, block=50)).points
     samples = list(table1.samples(point, pd.DataFrame({"seed": range(100, 400)})))
-    assert [(name, n, len(rows)) for name, n, rows in samples] == [
-        ("first_100", 100, 100),
-        ("all", 300, 300),
-    ]
+    counts = [(name, n, len(rows)) for name, n, rows in samples]
+    assert counts == [("first_100", 100, 100), ("all", 300, 300)]
     assert samples[0][2]["seed"].max() == 199
 
 

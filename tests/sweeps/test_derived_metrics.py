@@ -55,9 +55,8 @@ def test_they_are_computed_from_logged_parameters_and_are_outcomes_and_curves(tm
     study = run_blocks(planning.plan(asked))
     make_all(study)
     table = parquet.read_table(study, "progress_measures")
-    steps = [
-        (name, list(rows["step"])) for (name, _), rows in table.groupby(["experiment", "run_id"])
-    ]
+    runs = table.groupby(["experiment", "run_id"])
+    steps = [(name, list(rows["step"])) for (name, _), rows in runs]
     assert steps == [("e", [0, 3, 5])] * 2 + [("mlp", [0, 5])] * 2
     last = table[table["step"] == 5].set_index("run_id")
     runs = parquet.read_table(study, "runs").set_index("run_id").loc[last.index]

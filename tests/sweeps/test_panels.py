@@ -77,9 +77,8 @@ def runs(value, after):
 
 def test_marks_are_explained_below_the_panels():
     figure = Figure(figsize=(3, 2), layout="constrained")
-    marks = panels.run_marks("blue", runs(None, 2)) | panels.estimate_marks(
-        [Outcome("x", "x", "time"), Outcome("y", "y", "share")], "blue"
-    )
+    outcomes = [Outcome("x", "x", "time"), Outcome("y", "y", "share")]
+    marks = panels.run_marks("blue", runs(None, 2)) | panels.estimate_marks(outcomes, "blue")
     panels.explain(figure, marks)
     (legend,) = figure.legends
     texts = [text.get_text() for text in legend.get_texts()]

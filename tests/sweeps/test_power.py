@@ -101,9 +101,8 @@ def test_what_figures_show_is_meant_if_nothing_is_asked(file, capsys, error_of):
 
 def test_what_cannot_be_estimated_is_not_narrow_enough(file, capsys):
     cli.main(["power", "--configfile", str(file), "--half-width", "is_circle=1e-300"])
-    assert capsys.readouterr().out == (
-        "not estimated: is_circle in e, at 2 points: it needs more than a million runs\n"
-    )
+    said = "not estimated: is_circle in e, at 2 points: it needs more than a million runs\n"
+    assert capsys.readouterr().out == said
 
 
 def planted(file, monkeypatch, **values):

@@ -42,9 +42,8 @@ def test_the_regression_is_that_of_lifelines():
     })  # fmt: skip
     theirs = LogNormalAFTFitter().fit_interval_censoring(frame, "after", "by").params_
     ours = survival.fit("power", times)
-    assert ours.parameters == pytest.approx(
-        [theirs["mu_", "Intercept"], -theirs["mu_", "log_x"]], abs=1e-3
-    )
+    expected = [theirs["mu_", "Intercept"], -theirs["mu_", "log_x"]]
+    assert ours.parameters == pytest.approx(expected, abs=1e-3)
     assert ours.log_sigma == pytest.approx(theirs["sigma_", "Intercept"], abs=1e-3)
 
 

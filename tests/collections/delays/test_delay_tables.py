@@ -119,9 +119,8 @@ def test_remaining_times_count_from_the_fork():
     early = runs.iloc[:1].assign(generalised_step=150.0, generalised_step_after=140.0)
     times = fork_times.remaining(pd.concat([runs, early], ignore_index=True))
     assert len(times) == len(runs)  # one had grokked before the fork
-    assert times.groupby("x")["by"].mean().to_dict() == pytest.approx(
-        {0.1: 3000, 0.2: 1500, 0.5: 600, 1.0: 300}, rel=0.02
-    )
+    expected = {0.1: 3000, 0.2: 1500, 0.5: 600, 1.0: 300}
+    assert times.groupby("x")["by"].mean().to_dict() == pytest.approx(expected, rel=0.02)
 
 
 def test_means_fit_better_than_runs():

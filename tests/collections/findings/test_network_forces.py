@@ -66,9 +66,8 @@ def test_means_are_over_the_runs_of_a_structure(study):
     whole = summary[summary["structure"] == "any"].iloc[0]
     assert (whole["value_n"], whole["n_planned"]) == (2, 2)
     row = summary[summary["structure"] != "any"].iloc[0]
-    runs = frame[
-        (frame["weight_decay"] == row["weight_decay"]) & (frame["structure"] == row["structure"])
-    ].query("step == 5 and pairs == 'all'")
+    keys = ["weight_decay", "structure"]
+    runs = frame[(frame[keys] == row[keys]).all(axis=1)].query("step == 5 and pairs == 'all'")
     assert row["value"] == pytest.approx(runs["cosine_alignment"].mean())
     excess = runs["cosine_alignment"] - runs["cosine_alignment_null"]
     assert row["excess"] == pytest.approx(excess.mean())
