@@ -40,11 +40,11 @@ def visit(browser):
         opened.append(page)
         address = path.as_uri()
         beside = f"{path.parent.as_uri()}/figures/"  # reports check whether these files exist
-        own = (address, beside, "data:", "blob:")
-        known = expected or "\0"  # message that its console may show
-        page.on("console", lambda m: None if known in m.text else wrong.append(m.text))
+        allowed = (address, beside, "data:", "blob:")
+        permitted = expected or "\0"  # message that its console may show
+        page.on("console", lambda m: None if permitted in m.text else wrong.append(m.text))
         page.on("pageerror", lambda error: wrong.append(f"{error}\n{error.stack}"))
-        page.on("request", lambda r: None if r.url.startswith(own) else wrong.append(r.url))
+        page.on("request", lambda r: None if r.url.startswith(allowed) else wrong.append(r.url))
         page.goto(address + fragment)
         return page
 
@@ -76,8 +76,8 @@ def page_of(explore, finished):
 def serious(page):
     """Return serious and critical accessibility problems of a page, found by axe."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    found = axe.Axe().run(page).response["violations"]
-    return [v for v in found if v["impact"] in ("serious", "critical")]
+    violations = axe.Axe().run(page).response["violations"]
+    return [v for v in violations if v["impact"] in ("serious", "critical")]
 
 
 def screenshot(page, name):
@@ -91,9 +91,9 @@ def empty_explorer(tmp_path_factory):
     """Explorer of a study without results: the live simulations need no run."""
     from circlet.pages import explorer  # takes a second, in every process of tests
 
-    own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
+    experiment = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
     results = str(tmp_path_factory.mktemp("empty"))
-    study = planning.plan({"results": results, "experiments": {"e": own}})
+    study = planning.plan({"results": results, "experiments": {"e": experiment}})
     page = targets.explorer(replace(study, left_out=explorer.OPTIONAL_TABLES))
     build.make(page)
     return page.outputs[0]

@@ -26,7 +26,7 @@ from circlet.training.group import tables
 from circlet.training.run import group_size, run_group, settle_torch
 
 # Seconds after which a test gives up waiting, even on a slow and busy machine.
-PATIENCE = 400
+TIMEOUT_S = 400
 CPU = torch.device("cpu")
 SYSTEMS = declared_systems.Systems(registry.SHIPPED)
 built = pytest.mark.skipif(bool(native.missing()), reason="there is no C++ compiler")
@@ -56,9 +56,9 @@ def experiment(system="constant_attention", **changes):
 
 def config(results="results", **changes):
     """A config with one small experiment, ``e``, and the collection of its system."""
-    own = {"results": str(results), "experiments": {"e": experiment(**changes)}}
+    study = {"results": str(results), "experiments": {"e": experiment(**changes)}}
     is_network = changes.get("system", "").startswith("networks.")
-    return own | ({"collections": [str(NETWORKS)]} if is_network else {})
+    return study | ({"collections": [str(NETWORKS)]} if is_network else {})
 
 
 def point_of(results="results", **changes):
@@ -85,13 +85,13 @@ def network(tmp_path, request):
     return shutil.copytree(NETWORKS, copied)
 
 
-def wait(condition, what="what was expected", seconds=PATIENCE):
+def wait(condition, what="what was expected", seconds=TIMEOUT_S):
     """Wait until a condition holds, polling often; return its value."""
     deadline = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (value := condition()):
         assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
         time.sleep(0.1)
-    return found
+    return value
 
 
 @pytest.fixture
@@ -184,10 +184,10 @@ def make_all(study):
 
 def make_tables(study, *names):
     """Make some tables of a study (or all), and the tables behind them; return the last one."""
-    every = {t.name: t for t in targets.ordered(study) if t.kind == "tables"}
-    behind = {t.name for name in names for t in targets.with_dependencies(every[name])}
-    for name, table in every.items():
-        if name in behind or not names:
+    by_name = {t.name: t for t in targets.ordered(study) if t.kind == "tables"}
+    needed = {t.name for name in names for t in targets.with_dependencies(by_name[name])}
+    for name, table in by_name.items():
+        if name in needed or not names:
             build.make(table)
     return parquet.read_table(study, names[-1]) if names else None
 
@@ -200,8 +200,8 @@ def table_of(module, study):
 def claim(kind, published=np.nan, n=np.nan, **others):
     """A claim with a published value from n runs; ``others``: its interval, margin, and so on."""
     unknown = ("published_low", "published_high", "margin", "least", "most")
-    known = {"kind": kind, "column": "x", "published": published, "published_n": n, "rival": ""}
-    return pd.Series(known | dict.fromkeys(unknown, np.nan) | others)
+    given = {"kind": kind, "column": "x", "published": published, "published_n": n, "rival": ""}
+    return pd.Series(given | dict.fromkeys(unknown, np.nan) | others)
 
 
 def circle(p, k):

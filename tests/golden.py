@@ -44,20 +44,20 @@ def rounded(value):
     return [rounded(v) for v in value] if isinstance(value, list) else round(value, 6)
 
 
-def same(found, before):
+def same(values, before):
     """Return whether values and version equal the stored ones, up to rounding."""
-    return found.keys() == before.keys() and all(
-        np.shape(found[k]) == np.shape(before[k]) and np.allclose(found[k], before[k], 0, 1e-5)
-        for k in found
+    return values.keys() == before.keys() and all(
+        np.shape(values[k]) == np.shape(before[k]) and np.allclose(values[k], before[k], 0, 1e-5)
+        for k in values
     )
 
 
 if __name__ == "__main__":
     for name in (*SYSTEMS, "interventions"):
-        found = {k: rounded(v) for k, v in values_of(name).items()}
+        values = {k: rounded(v) for k, v in values_of(name).items()}
         path = path_of(name)
         before = json.loads(path.read_text()) if path.exists() else {}
         before.pop("code", None)
-        if same(found, before):  # so that rounding errors never accumulate
-            found = before
-        path.write_text(json.dumps({"code": code_of(name)} | found) + "\n")
+        if same(values, before):  # so that rounding errors never accumulate
+            values = before
+        path.write_text(json.dumps({"code": code_of(name)} | values) + "\n")

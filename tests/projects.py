@@ -157,16 +157,16 @@ from circlet.study import planning
 from circlet.training import job
 
 study = planning.plan_file(sys.argv[1])
-found, reading = [], parquet.reading
-parquet.reading = lambda path: found.append(str(path)) or reading(path)
+paths, reading = [], parquet.reading
+parquet.reading = lambda path: paths.append(str(path)) or reading(path)
 
 def run(i):
     job.run_block(blocks[i], "cpu")
 
 def make(i):
-    found.clear()
+    paths.clear()
     build.make(made[i])
-    return f"{made[i].kind}/{made[i].name}", sorted(set(found))
+    return f"{made[i].kind}/{made[i].name}", sorted(set(paths))
 
 def level(target):
     return 1 + max(map(level, target.tables), default=0)

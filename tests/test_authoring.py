@@ -199,9 +199,9 @@ def test_check_tries_interventions_and_a_run_says_what_is_wrong(mine, capsys, er
     status, said = checked(mine, capsys)
     assert status == "1 error" and "0 figures, 1 intervention;" in said
     assert f"error {mine.name}.zero: {file}:3: KeyError: 'x'" in said
-    own = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
-    own["interventions"] = [{f"{mine.name}.zero": {}}]
-    study = {"results": str(tmp_path / "r"), "experiments": {"e": own}}
+    settings = {"system": "constant_attention", "steps": 1, "seeds": {"count": 1}}
+    settings["interventions"] = [{f"{mine.name}.zero": {}}]
+    study = {"results": str(tmp_path / "r"), "experiments": {"e": settings}}
     said = error_of("run", "--study", json.dumps(study), "--collections", mine)
     assert said == f"error: {file}:3: KeyError: 'x'\n"
 
@@ -238,8 +238,8 @@ def study_of(folder, results):
     declared_systems._spec.cache_clear()
     for name in [m for m in sys.modules if m.startswith(f"circlet.collections.{folder.name}.")]:
         del sys.modules[name]
-    own = experiment(f"{folder.name}.quadratic", steps=3)
-    return planned(results, {"collections": [str(folder)]}, x=own)
+    small = experiment(f"{folder.name}.quadratic", steps=3)
+    return planned(results, {"collections": [str(folder)]}, x=small)
 
 
 EDITS = {
@@ -261,7 +261,7 @@ EDITS = {
 def test_runs_follow_the_equations(network, tmp_path, kind, old, replacement, state):
     study = study_of(network, tmp_path / "results")
     job.run_block(next(study.blocks), "cpu")
-    assert [found for _, found in progress.states(study)] == ["done"]
+    assert [now for _, now in progress.states(study)] == ["done"]
     file = network / kind / "quadratic.py"
     if replacement is None:
         edit(file, '"learning_rate": LEARNING_RATE', '"learning_rate": number("x", 0.02)')
@@ -269,7 +269,7 @@ def test_runs_follow_the_equations(network, tmp_path, kind, old, replacement, st
     else:
         edit(file, old, replacement)
     again = study_of(network, tmp_path / "results")
-    assert [found for _, found in progress.states(again)] == [state]
+    assert [now for _, now in progress.states(again)] == [state]
     said = list(progress.edited_systems(again, progress.states(again)))
     assert said == []  # there is no version to raise
 

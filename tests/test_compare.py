@@ -50,10 +50,10 @@ def edit(folder, name, rows=None, **columns):
 def lines(results, **options):
     """Return the lines on files, without the last two, which do not decide."""
     said, equal = compare.folders(*results, **options)
-    *found, counts, _ = said.splitlines()
-    assert equal == (not found)
-    assert counts == f"compared 3 files: {len(found)} differ, 0 only in A or B"
-    return found
+    *differing, counts, _ = said.splitlines()
+    assert equal == (not differing)
+    assert counts == f"compared 3 files: {len(differing)} differ, 0 only in A or B"
+    return differing
 
 
 def test_equal_folders(results):

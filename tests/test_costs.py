@@ -32,16 +32,16 @@ def test_costs_are_measured_once(cache, network, monkeypatch, capsys):
     often, seldom, _ = points
     assert measured.known(often) is None
     measured.measure(points)
-    found = measured.of(often)
-    assert (found.weights, found.embedding) == (7 * 8 + 8 * 7, (7, 8))
-    assert 0 < found.alone < 0.1 and 0 < found.evaluation < 0.1
-    assert found.step_seconds(1) == found.alone
-    assert found.step_seconds(found.timed) == pytest.approx(found.stacked)
+    costs = measured.of(often)
+    assert (costs.weights, costs.embedding) == (7 * 8 + 8 * 7, (7, 8))
+    assert 0 < costs.alone < 0.1 and 0 < costs.evaluation < 0.1
+    assert costs.step_seconds(1) == costs.alone
+    assert costs.step_seconds(costs.timed) == pytest.approx(costs.stacked)
     assert cost.cpu_seconds(often.blocks[0]) > cost.cpu_seconds(seldom.blocks[0])
     monkeypatch.setattr(measured.subprocess, "run", None)  # must not be called again
     user_cache.kept.cache_clear()
     measured.measure(points)
-    assert {measured.of(point) for point in points} == {found}
+    assert {measured.of(point) for point in points} == {costs}
     (file,) = cache.iterdir()
     file.write_text("{")
     user_cache.kept.cache_clear()

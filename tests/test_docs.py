@@ -50,11 +50,11 @@ def test_numbers_of_studies_are_not_typed():
             written.append(path)
     assert len(written) > 10
     for path in written:
-        found = re.findall(
+        typed = re.findall(
             r"\d[^|\n\[(]{0,20}\[[−-]?[\d.]+(?:, ?| … )[−-]?[\d.]+\]",
             re.sub(r"`[^`]*`|^    .*$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE),
         )
-        assert not found, f"{path}: {found}"
+        assert not typed, f"{path}: {typed}"
 
 
 def test_links_lead_somewhere():

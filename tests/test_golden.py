@@ -10,11 +10,11 @@ import pytest
 @pytest.mark.parametrize("name", [*golden.SYSTEMS, "interventions"])
 def test_golden_values(name):
     """Rounding is far below 1e-4 in 50 steps."""
-    stored, found = json.loads(golden.path_of(name).read_text()), golden.values_of(name)
+    stored, computed = json.loads(golden.path_of(name).read_text()), golden.values_of(name)
     code = stored.pop("code")
-    assert found["version"] == stored["version"], "new version: run `python tests/golden.py`"
-    assert found.keys() == stored.keys()
-    for key, values in found.items():
+    assert computed["version"] == stored["version"], "new version: run `python tests/golden.py`"
+    assert computed.keys() == stored.keys()
+    for key, values in computed.items():
         said = f"{key} changed: raise the version in the system's file"
         np.testing.assert_allclose(values, stored[key], atol=1e-4, err_msg=said)
     assert golden.code_of(name) == code, (

@@ -34,11 +34,11 @@ def test_it_has_the_dependencies_of_the_project():
         ours = [entry for entry in entries if entry["name"] != "circlet"]
         return {(entry["name"], SpecifierSet(entry["specifier"])) for entry in ours}
 
-    project, found = PROJECT["project"], CIRCLET["metadata"]
+    project, metadata = PROJECT["project"], CIRCLET["metadata"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
-    assert locked(found["requires-dist"]) == written(project["dependencies"] + extras)
+    assert locked(metadata["requires-dist"]) == written(project["dependencies"] + extras)
     for group, lines in PROJECT["dependency-groups"].items():
-        assert locked(found["requires-dev"][group]) == written(lines)
+        assert locked(metadata["requires-dev"][group]) == written(lines)
 
 
 def test_it_names_no_other_host_than_pypi():

@@ -36,13 +36,13 @@ SKIPPED = ("docs/studies/", "docs/templates/", "tests/test_prose.py", "CHANGELOG
 @functools.cache
 def texts():
     """Return the path and text of every paragraph, docstring, string, comment and claim."""
-    found = set()
+    listed = set()
     for name in project_files():
         if not name.endswith(KINDS) or name.startswith(SKIPPED) or "/vendored/" in name:
             continue
         text = (ROOT / name).read_text(encoding="utf-8")
-        found |= {(name, " ".join(piece.split())) for piece in pieces(name, text)}
-    return sorted(found)
+        listed |= {(name, " ".join(piece.split())) for piece in pieces(name, text)}
+    return sorted(listed)
 
 
 def pieces(name, text):
@@ -78,12 +78,12 @@ def paragraphs(text):
 def test_no_text_has_the_habit(habit):
     example, instead = HABITS[habit]
     assert re.search(habit, example)
-    found = [
+    bad = [
         f"{name}: … {text[max(match.start() - 60, 0) : match.end() + 60]} …"
         for name, text in texts()
         if (match := re.search(habit, text))
     ]
-    assert not found, "\n".join([f"write {instead}:", *found])
+    assert not bad, "\n".join([f"write {instead}:", *bad])
 
 
 def test_sentences_of_pages_are_short():

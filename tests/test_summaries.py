@@ -56,10 +56,10 @@ def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
         "deviates", "a &lt; b &amp; c (Table 1)", "22 of 100 [20, 24] (11 of our 50)",
         "7 to 15", "50", "33 of 44", "2.0",
     ]  # fmt: skip
-    told = page[page.index("What differs or deviates, and why") :]
-    told = told[: told.index("</ul>")]
-    assert "a &lt; b &amp; c.</span> Here: " in told
-    assert "No reason is recorded." in told
+    section = page[page.index("What differs or deviates, and why") :]
+    section = section[: section.index("</ul>")]
+    assert "a &lt; b &amp; c.</span> Here: " in section
+    assert "No reason is recorded." in section
     assert '<span class="deviates"><b>1</b>' in page
     assert re.search(
         '<td><b>e</b><td>constant_attention<br>.*"finished">2<td .*"planned">2<td .*"diverged">0',
@@ -88,25 +88,25 @@ def test_the_scorecard_in_the_terminal(reported):
 
 
 def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reported):
-    known = claims.read(reported).query("reason != ''").iloc[0]
-    plant(reported, ROW | {"claim": known["claim"]})
+    claim = claims.read(reported).query("reason != ''").iloc[0]
+    plant(reported, ROW | {"claim": claim["claim"]})
     said = " ".join(summary.summary(reported).split())
     assert said.startswith("tests of deviates look at")
     assert "Mușat 1 " in said
     assert "1 of 1 test differs or deviates. If all claims were true" in said
     assert "deviates: Mușat, Table 1: a < b & c (here: 22 of 100 [20, 24] (11 of our 50))" in said
-    assert f"Why: {known['reason'].partition('. ')[0]}." in said
+    assert f"Why: {claim['reason'].partition('. ')[0]}." in said
     assert str(reported.results / "report.html") in said
     assert "frozen" not in said
 
 
 def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(reported):
-    known = claims.read(reported)["claim"].iloc[0]
+    claim = claims.read(reported)["claim"].iloc[0]
     verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
-    there = verdicts.loc[known]
+    there = verdicts.loc[claim]
     empty = dict.fromkeys(("measured", "measured_low", "measured_high"), math.nan)
     not_run = {"verdict": "not_run", "note": "no run", "measured_n": 0, "n_runs": 0, "n_planned": 0}
-    plant(reported, ROW | {"claim": known} | empty | not_run)
+    plant(reported, ROW | {"claim": claim} | empty | not_run)
     said = " ".join(summary.summary(reported).split())
     assert said.startswith("tests of not run look at")
     assert "Mușat 1 " in said
@@ -148,14 +148,14 @@ def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(rep
 
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
     monkeypatch.setattr(targets, "figures", lambda _: [])
-    known = claims.read(reported).query("reason != ''").iloc[0]
-    plant(reported, ROW | {"claim": known["claim"]})
+    claim = claims.read(reported).query("reason != ''").iloc[0]
+    plant(reported, ROW | {"claim": claim["claim"]})
     report.make(targets.report(reported))
     page = html.unescape((reported.results / "report.html").read_text())
     first = page.index('<p class="story">')
     story = page[first : page.index("</ul>", first)]
     assert reported.collections[0].metadata.question in story
-    assert f"[20, 24] (11 of our 50)</span> (deviates). {known['reason']}" in story
+    assert f"[20, 24] (11 of our 50)</span> (deviates). {claim['reason']}" in story
 
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
@@ -183,8 +183,8 @@ def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
         path.write_text("<svg/>")
     monkeypatch.setattr(targets, "figures", lambda _: [drawn])
     published = claims.read(reported)
-    known = published[published["figure"] == drawn.name]["claim"].iloc[0]
-    for row, together in ((ROW | {"claim": known}, True), (ROW, False)):
+    claim = published[published["figure"] == drawn.name]["claim"].iloc[0]
+    for row, together in ((ROW | {"claim": claim}, True), (ROW, False)):
         plant(reported, row)
         report.make(targets.report(reported))
         page = (reported.results / "report.html").read_text()

@@ -29,8 +29,8 @@ def test_numbers_have_three_digits():
 
 
 def test_durations():
-    found = [terminal.duration(seconds) for seconds in (100, 600, 7200, 200_000)]
-    assert found == ["100 s", "10 min", "2 h", "2 days"]
+    texts = [terminal.duration(seconds) for seconds in (100, 600, 7200, 200_000)]
+    assert texts == ["100 s", "10 min", "2 h", "2 days"]
 
 
 def test_states_of_blocks(tmp_path):
@@ -65,9 +65,9 @@ def test_status_says_what_has_diverged_and_why_what_is_made_again(tmp_path):
 
 
 def test_status_says_that_finished_runs_go_on(tmp_path):
-    own = {"keep_state": True, "seeds": {"count": 6}, "block": None}
-    ran(tmp_path, **own)
-    said = terminal.status(planning.plan(config(tmp_path, **own, steps=9)))
+    kept = {"keep_state": True, "seeds": {"count": 6}, "block": None}
+    ran(tmp_path, **kept)
+    said = terminal.status(planning.plan(config(tmp_path, **kept, steps=9)))
     assert "6 runs of e were made with other settings (steps); the next run continues them" in said
 
 

@@ -44,8 +44,8 @@ def test_blocks_count_by_what_is_expected_of_them(study):
     assert state.runs == (2, 6) and not state.is_done
     assert state.running["/".join(second.key)] == 0.5
     assert math.isnan(state.running["/".join(third.key)])
-    own = looking.seconds[first.key]
-    assert state.share == pytest.approx(1.5 * own / looking.whole)
+    seconds = looking.seconds[first.key]
+    assert state.share == pytest.approx(1.5 * seconds / looking.whole)
     assert "2 of 6 runs" in watch.summary(state, None)
 
 

@@ -97,7 +97,7 @@ def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
     monkeypatch.setattr(training, "STEPS", 100)
     made = []
     run = native_run.NativeRun
-    monkeypatch.setattr(native_run, "NativeRun", lambda *own: made.append(run(*own)) or made[-1])
+    monkeypatch.setattr(native_run, "NativeRun", lambda *of: made.append(run(*of)) or made[-1])
     way = training.kernel(system)
     done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
     assert done == sum(one.done for one in made)

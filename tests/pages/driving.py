@@ -113,9 +113,9 @@ def picture(page, panel):
 
 
 def download(page, panel, kind):
-    with page.expect_download() as found:
+    with page.expect_download() as event:
         page.click(f"#{panel} [data-save={kind}]")
-    return Path(found.value.path()).read_bytes(), found.value.suggested_filename
+    return Path(event.value.path()).read_bytes(), event.value.suggested_filename
 
 
 def numbers(page, panel):

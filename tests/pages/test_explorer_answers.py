@@ -79,8 +79,8 @@ def test_answers_are_those_of_python(page_at, experiment, step):
     assert clear.mean() > 0.9
     best = probabilities.argmax(-1).ravel()
     np.testing.assert_array_equal(given[clear], best[clear])
-    found = np.array([float(row[4]) for row in rows])
-    np.testing.assert_allclose(found, ordered[:, -1], atol=1e-3)
+    shown = np.array([float(row[4]) for row in rows])
+    np.testing.assert_allclose(shown, ordered[:, -1], atol=1e-3)
     assert [row[5] == "train" for row in rows] == trained.ravel().tolist()
 
 
@@ -149,12 +149,12 @@ def words(page, panel):
 def ringed(page, panel):
     """Return the numbers written in the middle of rings, each with the size of its ring."""
     texts = words(page, panel)
-    found = []
+    numbers_in_rings = []
     for x, y, size in rings(page, panel):
         away = [np.hypot(x - u, y - v) for _, u, v in texts]
         assert min(away) < 0.2
-        found.append((size, int(texts[int(np.argmin(away))][0])))
-    return found
+        numbers_in_rings.append((size, int(texts[int(np.argmin(away))][0])))
+    return numbers_in_rings
 
 
 def cell(page, a, b):
@@ -229,5 +229,5 @@ def test_answers_are_of_the_step_at_which_the_network_is_logged(page_at):
     page, block = page_at("seldom", 3)
     assert "as logged at step 0" in page.inner_text("#answers-note")
     probabilities, _ = expected(block, 0)
-    found = np.array([float(row[4]) for row in numbers(page, "answers")[1]])
-    np.testing.assert_allclose(found, probabilities.max(-1).ravel(), atol=1e-3)
+    shown = np.array([float(row[4]) for row in numbers(page, "answers")[1]])
+    np.testing.assert_allclose(shown, probabilities.max(-1).ravel(), atol=1e-3)

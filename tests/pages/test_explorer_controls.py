@@ -135,7 +135,7 @@ def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
     screenshot(page, f"explorer_{system}_{size}_{scheme}")
     for panel in PANELS[run_id]:
         assert page.is_visible(f"#{panel}-picture"), panel
-    assert not (found := serious(page)), json.dumps(found, indent=1)
+    assert not (problems := serious(page)), json.dumps(problems, indent=1)
     page.add_style_tag(content=".points label { min-width: 40rem }")  # as for many settings
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

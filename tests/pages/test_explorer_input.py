@@ -81,11 +81,11 @@ def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
     often = experiment(steps=6, log={"embeddings": {"every": 1}, "curves": {"every": 3}})
     page = explore(explorer_of({"experiments": {"e": often}}, tmp_path))
     empty = "() => document.querySelector('#sums-picture canvas').toDataURL().length < 3000"
-    for step, known in ((6, True), (4, False), (0, True)):
+    for step, is_logged in ((6, True), (4, False), (0, True)):
         page.locator("#step-slider").fill(str(step))
         settled(page)
-        assert page.evaluate(empty) != known
-        assert ("not logged at this step" in page.inner_text("#sums-note")) != known
+        assert page.evaluate(empty) != is_logged
+        assert ("not logged at this step" in page.inner_text("#sums-note")) != is_logged
     page.locator("#step-slider").fill("4")
     assert "train loss" in page.inner_text("#reading-now")
     assert "(step 3)" in page.inner_text("#reading-now")  # the last step before with logged losses
@@ -115,8 +115,8 @@ EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit =
 
 def test_nothing_from_data_is_html(explore, tmp_path):
     """Even tables that were forged; names in a config cannot contain such letters."""
-    own = {"experiments": {"e": experiment()}}
-    path = explorer_of(own, tmp_path, explorer_runs=lambda frame: frame.assign(outcome=EVIL))
+    settings = {"experiments": {"e": experiment()}}
+    path = explorer_of(settings, tmp_path, explorer_runs=lambda frame: frame.assign(outcome=EVIL))
     page = settled(explore(path))
     assert column(page, 2) == [EVIL, EVIL]
     assert f"{EVIL} at the end" in page.inner_text("#reading-now")

@@ -46,26 +46,26 @@ class Drawn:
 
     def __init__(self, page, panel):
         settled(page)
-        found = page.evaluate(DRAWN, panel)
-        self.labels, self.paths, self.picked = found["labels"], found["paths"], found["picked"]
-        (x, y, width, height), self.lines = found["frame"], []
-        for ticks, low, size in ((found["x"], x, width), (found["y"], y, height)):
+        drawn = page.evaluate(DRAWN, panel)
+        self.labels, self.paths, self.picked = drawn["labels"], drawn["paths"], drawn["picked"]
+        (x, y, width, height), self.lines = drawn["frame"], []
+        for ticks, low, size in ((drawn["x"], x, width), (drawn["y"], y, height)):
             places, values = np.array(ticks).T
             assert len(ticks) >= 3
             assert (places >= low - 0.1).all() and (places <= low + size + 0.1).all()
             self.lines.append(np.polyfit(places, values, 1))
         corners = np.array([[x, y + height], [x + width, y]])
         (self.left, self.bottom), (self.right, self.top) = self.units(corners)
-        self.words = [word for *_, word in found["texts"]]
-        self.places = self.units(np.array([place for *place, _ in found["texts"]]).reshape(-1, 2))
+        self.words = [word for *_, word in drawn["texts"]]
+        self.places = self.units(np.array([place for *place, _ in drawn["texts"]]).reshape(-1, 2))
 
     def units(self, places):
         return np.stack([np.polyval(line, places[:, i]) for i, line in enumerate(self.lines)], 1)
 
     def starts(self, colour):
         """Return the places of the marks of a colour."""
-        found = [d for stroke, d in self.paths if stroke == colour]
-        parts = [part.split("h")[0].split() for d in found for part in d.split("M")[1:]]
+        outlines = [d for stroke, d in self.paths if stroke == colour]
+        parts = [part.split("h")[0].split() for d in outlines for part in d.split("M")[1:]]
         return self.units(np.array(parts, float).reshape(-1, 2))
 
     @property
@@ -150,9 +150,9 @@ def colours_of_classes(page, panel, points, classes, drawn):
     for c in np.unique(classes):
         if (classes == c).sum() < 8:
             continue
-        found, counts = np.unique(colours[classes == c], return_counts=True)
+        distinct, counts = np.unique(colours[classes == c], return_counts=True)
         assert counts.max() / counts.sum() > 0.85  # the others lie at a border of regions
-        usual[c] = found[counts.argmax()]
+        usual[c] = distinct[counts.argmax()]
     assert len(set(usual.values())) == len(usual) > 1
 
 
@@ -165,8 +165,8 @@ def test_regions_lie_under_their_classes(page_of, finished, dimensions):
     tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
     box = np.array([[drawn.left, drawn.bottom], [drawn.right, drawn.top]])
     points = np.random.default_rng(1).uniform(*box, size=(1500, 2))
-    own = points if dimensions == "1,2" else points[:, ::-1].copy()
-    scores = constant_attention.logits(tensors, torch.as_tensor(own.T)[None])[0]
+    ordered = points if dimensions == "1,2" else points[:, ::-1].copy()
+    scores = constant_attention.logits(tensors, torch.as_tensor(ordered.T)[None])[0]
     axis = next(i for i, n in enumerate(scores.shape) if n == 17)
     colours_of_classes(page, "sums", points, scores.argmax(axis).numpy().ravel(), drawn)
 
@@ -249,8 +249,8 @@ def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
         assert y == pytest.approx(rows[-1, columns.index(f"signal_{k}")], rel=1e-4)
     box = page.locator("#signals-picture").bounding_box()
     for name in page.locator("#signals-picture .annotation-text").all():
-        own = name.bounding_box()
-        assert own["x"] + own["width"] <= box["x"] + box["width"]
+        text = name.bounding_box()
+        assert text["x"] + text["width"] <= box["x"] + box["width"]
 
 
 def test_without_survivors_all_signals_are_coloured(page_of):

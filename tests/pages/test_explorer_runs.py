@@ -64,8 +64,8 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
                 if page.is_visible("#points"):  # a single point is chosen already
                     page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
-                found = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
-                page.wait_for_selector(found)
+                first = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
+                page.wait_for_selector(first)
                 words = page.inner_text("#point-note").split(": ")[1].split("; ")
                 assert set(words) >= {
                     f"{name} ({n} of {counts.sum()})" for name, n in counts.items()
@@ -81,11 +81,11 @@ def test_runs_can_be_sorted_and_filtered(page_of, finished):
     runs = table("explorer_runs", finished)
     runs = runs[runs["run_id"].str.startswith("decay_scan/p17_d2_wd1/")]
     page.click("[data-by=norm_ratio]")
-    found = [float(value) for value in column(page, 4)]
-    assert found == sorted(found)
-    np.testing.assert_allclose(found, sorted(runs["norm_ratio"]), rtol=0.006)
+    ratios = [float(value) for value in column(page, 4)]
+    assert ratios == sorted(ratios)
+    np.testing.assert_allclose(ratios, sorted(runs["norm_ratio"]), rtol=0.006)
     page.click("[data-by=norm_ratio]")
-    assert [float(value) for value in column(page, 4)] == found[::-1]
+    assert [float(value) for value in column(page, 4)] == ratios[::-1]
     assert page.get_attribute("th[aria-sort]", "aria-sort") == "descending"
     counts = runs["outcome"].value_counts()
     for outcome, count in counts.items():

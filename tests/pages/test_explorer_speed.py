@@ -95,14 +95,14 @@ def test_what_a_reader_looks_at_first_comes_first():
         {
             "runs": [
                 {"run_id": f"{place}/{seed}", "seed": seed, "shown": how}
-                for seed, how in enumerate(own)
+                for seed, how in enumerate(kinds)
             ]
         }
-        for place, own in enumerate(shown)
+        for place, kinds in enumerate(shown)
     ]
     states = pd.DataFrame({"run_id": [], "name": [], "values": [], "shape": [], "step": []})
     tour = [explorer.Stop(title="", run=run, step=0, text="") for run in ("0/2", "1/0", "0/2")]
-    found = packing.chunks(points, states, tour)
+    chunks = packing.chunks(points, states, tour)
     names = ["chunk-0-2", "chunk-1-0", "chunk-0-0", "chunk-0-1", "chunk-0", "chunk-2"]
-    assert [chunk.name for chunk in found] == names
-    assert [chunk.turn for chunk in found].count(packing.OPENING) == 1
+    assert [chunk.name for chunk in chunks] == names
+    assert [chunk.turn for chunk in chunks].count(packing.OPENING) == 1

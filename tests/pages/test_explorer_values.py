@@ -91,11 +91,11 @@ def test_regions_of_the_transformer_are_those_of_its_classifier(page_of, finishe
     points = np.random.default_rng(0).normal(size=(400, 2)) * 2
     weights = weights_at(finished, TRANSFORMER, block_of(TRANSFORMER)[0].point.steps)
     flat = {name: array.ravel().tolist() for name, array in weights.items()}
-    found = page_of().evaluate(REGIONS, [flat, points.ravel().tolist()])
+    classes = page_of().evaluate(REGIONS, [flat, points.ravel().tolist()])
     tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
     expected = sparse_transformer.classify(tensors, torch.as_tensor(points.T)[None])[0].argmax(0)
     assert len(set(expected.tolist())) > 1
-    assert (np.array(found) == expected.numpy()).mean() > 0.995  # except where two classes tie
+    assert (np.array(classes) == expected.numpy()).mean() > 0.995  # except where two classes tie
 
 
 def test_readings_are_those_of_python(page_of, finished):
@@ -118,8 +118,8 @@ def test_sequences_and_attention_are_those_of_python(page_of, finished):
     tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
     chosen = sparse_transformer.encode(tokens[None], 2, 2, torch.float64, torch.device("cpu"))
     xi = sparse_transformer.embed(tensors, chosen, 2)[0].T.numpy()
-    found = np.array([row[2:] for row in rows], float)
-    np.testing.assert_allclose(found, xi, atol=1e-3 * np.abs(xi).max())
+    shown = np.array([row[2:] for row in rows], float)
+    np.testing.assert_allclose(shown, xi, atol=1e-3 * np.abs(xi).max())
     _, _, score, _ = sparse_transformer.tables(tensors, 2)
     attention = sparse_transformer.attention(score, chosen)[0].unflatten(0, (2, 4)).sum(0).T
     _, rows = numbers(page, "attention")
@@ -129,10 +129,10 @@ def test_sequences_and_attention_are_those_of_python(page_of, finished):
 def test_coefficients_are_those_of_the_table(page_of, finished):
     page = page_of(at(CIRCLES))
     rows = table("ode_coefficients", finished).query("run_id == @CIRCLES and method == 'lasso'")
-    columns, found = numbers(page, "ode")
+    columns, shown = numbers(page, "ode")
     assert columns == ["on", "constant", *(f"of_{k}" for k in range(1, 7))]
     matrix = rows.pivot(index="target", columns="source", values="coefficient")
-    np.testing.assert_allclose(np.array(found, float)[:, 1:], matrix, rtol=1e-4, atol=1e-12)
+    np.testing.assert_allclose(np.array(shown, float)[:, 1:], matrix, rtol=1e-4, atol=1e-12)
 
 
 def test_the_reading_is_of_the_step(page_of, finished):

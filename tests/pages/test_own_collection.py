@@ -12,7 +12,7 @@ from circlet.collections.musat.systems import constant_attention
 SYSTEM = replace(constant_attention.SYSTEM, outcomes=(), explorer_weights=False, {declares})
 """
 EQUATIONS = "from circlet.collections.musat.equations.constant_attention import *\n"
-OWN = {
+FILES = {
     "collection.yaml": "short: Mine\noutcomes: All of them are fine.\n",
     "explorer/spread.js": "export const spread = (values) => Math.max(...values.map(Math.abs));",
     "explorer/main.js": """
@@ -61,7 +61,7 @@ def panels(page):
 
 def test_a_collection_has_its_own_panels_words_and_live_sections(explore, tmp_path):
     says = 'run_columns={"test_loss": "final loss"}, panels=("signals", "sums", "mine.spread")'
-    page = explore(explorer_of(tmp_path / "mine", says, OWN))
+    page = explore(explorer_of(tmp_path / "mine", says, FILES))
     assert panels(page) == ["signals", "sums", "mine-spread"]
     assert page.inner_text("#system") == "mine.net (Mine)"
     assert page.inner_text("#run-head").split("\n")[-1].endswith("final loss")

@@ -76,12 +76,12 @@ def table(study, name):
 
 def test_runs_have_the_metrics_of_their_system(study):
     listed, runs = (table(study, name).set_index("run_id") for name in ("explorer_runs", "runs"))
-    every = {name for system in study.systems for name in study.known[system].metrics}
-    assert every < set(listed.columns)
+    metrics = {name for system in study.systems for name in study.known[system].metrics}
+    assert metrics < set(listed.columns)
     for name, rows in listed.groupby("system"):
-        own = list(study.known[name].metrics)
-        pd.testing.assert_frame_equal(rows[own], runs.loc[rows.index, own])
-        assert rows[list(every - set(own))].isna().all(axis=None)
+        names = list(study.known[name].metrics)
+        pd.testing.assert_frame_equal(rows[names], runs.loc[rows.index, names])
+        assert rows[list(metrics - set(names))].isna().all(axis=None)
     assert set(listed["outcome"]) == {"finished"}
     assert set(listed["shown"]) == {"training"}
 
@@ -141,8 +141,8 @@ MANY = """
 
 def metrics(network, parts):
     names = [f"share_of_the_errors_above_{n}_units" for n in range(6)] + ["gain_of_the_loss_in_all"]
-    found = {f"{name}_loss": loss(network, part) for name, part in parts.items()}
-    return found | dict.fromkeys(names, found["test_loss"].exp().neg())
+    losses = {f"{name}_loss": loss(network, part) for name, part in parts.items()}
+    return losses | dict.fromkeys(names, losses["test_loss"].exp().neg())
 """
 DECLARED = """    metrics={
         "train_loss": Metric("the squared error", "unit^2"),
@@ -175,7 +175,7 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many
     page.reload()  # the layout is made when the page opens
     page.wait_for_function("document.documentElement.dataset.ready")
     settled(page)
-    found = page.evaluate(
+    layout = page.evaluate(
         """() => {
           const chart = document.querySelector("#losses-picture .js-plotly-plot");
           const box = (one) => one.getBoundingClientRect();
@@ -190,12 +190,12 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many
           };
         }"""
     )
-    assert found["legend"] and max(found["legend"]) <= found["top"] + 1
-    assert found["height"] > 60
-    titles = sorted(found["titles"])
+    assert layout["legend"] and max(layout["legend"]) <= layout["top"] + 1
+    assert layout["height"] > 60
+    titles = sorted(layout["titles"])
     assert len(titles) == 3
     assert all(bottom <= top for (_, bottom), (top, _) in itertools.pairwise(titles))
-    assert found["right"] <= found["ticks"] + 1
+    assert layout["right"] <= layout["ticks"] + 1
 
 
 @pytest.mark.browser

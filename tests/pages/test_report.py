@@ -36,7 +36,7 @@ def test_it_is_accessible_and_fits(visit, report, size, scheme):
     if size == "phone":
         assert page.eval_on_selector_all(".wide, table, figure", CUT) == 0
         assert page.locator("table").count() > 20
-    assert not (found := serious(page)), json.dumps(found, indent=1)
+    assert not (problems := serious(page)), json.dumps(problems, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert page.locator("img").count() >= 30
 
@@ -64,13 +64,13 @@ def test_figures_are_dark_in_the_dark(visit, report):
 
 def links(page):
     """Return the targets of links, and the number of links without an address."""
-    found = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
-    known = [link for link in found if link is not None]
-    for link in known:
+    addresses = page.eval_on_selector_all("a", "all => all.map(a => a.getAttribute('href'))")
+    targets = [link for link in addresses if link is not None]
+    for link in targets:
         if link.startswith("#"):
             assert page.locator(f"[id='{link[1:]}']").count() == 1, link
-    others = [link for link in known if not link.startswith(("#", "https://arxiv.org/abs/"))]
-    return others, found.count(None)
+    others = [link for link in targets if not link.startswith(("#", "https://arxiv.org/abs/"))]
+    return others, addresses.count(None)
 
 
 def test_its_links_lead_somewhere(visit, report, finished):

@@ -84,36 +84,36 @@ def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_
     same = {"verdict": "deviates", "reason": "The line is flatter."}
     other = {"verdict": "deviates"}
     agreeing = ({}, {"verdict": "compatible"}, {"verdict": "not_run"})
-    found = story.differing(card(same, other, same, same | {"tally": "repeat"}, other, *agreeing))
-    names = [[row["claim"] for row in one.claims] for one in found]
+    groups = story.differing(card(same, other, same, same | {"tally": "repeat"}, other, *agreeing))
+    names = [[row["claim"] for row in one.claims] for one in groups]
     assert names == [["c0", "c2"], ["c1"], ["c4"]]
-    assert [one.reason for one in found] == ["The line is flatter.", "", ""]
+    assert [one.reason for one in groups] == ["The line is flatter.", "", ""]
 
 
 def test_other_runs_than_the_published_ones_are_a_reason_unless_one_is_recorded():
     other = {"verdict": "deviates", "tally": "other", "note": "runs with steps 9, the paper has 99"}
-    found = story.differing(card(other, other | {"reason": "Known."}))
-    assert {one.reason for one in found} == {"Runs with steps 9, the paper has 99.", "Known."}
+    groups = story.differing(card(other, other | {"reason": "Known."}))
+    assert {one.reason for one in groups} == {"Runs with steps 9, the paper has 99.", "Known."}
 
 
 def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
-    every = card({"verdict": "deviates"}, {}, {"source": "Table 2"}, {"tally": "repeat"}, {})
-    assert [row["claim"] for row in story.agreeing(every, ["c4", "c0", "c3"])] == ["c4"]
-    assert [row["claim"] for row in story.agreeing(every, ["c0"])] == ["c1", "c2"]
+    rows = card({"verdict": "deviates"}, {}, {"source": "Table 2"}, {"tally": "repeat"}, {})
+    assert [row["claim"] for row in story.agreeing(rows, ["c4", "c0", "c3"])] == ["c4"]
+    assert [row["claim"] for row in story.agreeing(rows, ["c0"])] == ["c1", "c2"]
 
 
 def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
-    every = card(
+    claims = card(
         {}, {"verdict": "not_run", "note": "no run"}, {"verdict": "deviates"},
         {"verdict": "not_run", "note": "no run", "statement": "second"}, {"verdict": "undecided"},
         {"verdict": "deviates", "tally": "repeat"},
     )  # fmt: skip
-    judged, undecided = story.judged(every)
+    judged, undecided = story.judged(claims)
     names = {tally: [row["claim"] for row in rows] for tally, rows in judged.items()}
     assert names == {"test": ["c2", "c0"], "repeat": ["c5"]}
     assert [row["claim"] for row in undecided["test"]] == ["c4"]
     causes = {
-        cause: [row["statement"] for row in rows] for cause, rows in story.not_run(every).items()
+        cause: [row["statement"] for row in rows] for cause, rows in story.not_run(claims).items()
     }
     assert causes == {"No run": [ROW["statement"], "second"]}
 
@@ -130,12 +130,12 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
         "frozen_measured_low": 6.0, "frozen_measured_high": 9.0, "frozen_measured_n": 100,
         "frozen_note": "",
     }  # fmt: skip
-    found = card({}, {"verdict": "not_run", "note": "no run"} | there)
-    [(cause, [row])] = story.not_run(found).items()
+    claims = card({}, {"verdict": "not_run", "note": "no run"} | there)
+    [(cause, [row])] = story.not_run(claims).items()
     assert cause == "Verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
-    assert story.frozen(found) == "Verdicts in the frozen study full_length: 1 deviates."
-    assert story.frozen(found.assign(tally="other")) == ""
+    assert story.frozen(claims) == "Verdicts in the frozen study full_length: 1 deviates."
+    assert story.frozen(claims.assign(tally="other")) == ""
 
 
 def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows():

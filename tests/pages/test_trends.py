@@ -58,8 +58,8 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
     study = planning.plan(config(sweep={"weight_decay": [0, 0.5, 1]}))
     interval = {"rho_low": rho - 0.2, "rho_high": rho + 0.2}
-    (told,) = trends.sentences(study, effects(rho=rho, **interval), summary(study, *ends))["e"]
-    assert said in told
+    (sentence,) = trends.sentences(study, effects(rho=rho, **interval), summary(study, *ends))["e"]
+    assert said in sentence
 
 
 def test_ends_are_told_only_if_a_value_has_one_point():
@@ -80,8 +80,8 @@ def test_a_change_that_is_not_known_is_told_with_its_reason():
     study = planning.plan(config(sweep={"initialisation": ["torch", "glorot"]}))
     row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
            "change": None, "change_low": None, "change_high": None}  # fmt: skip
-    own = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})
-    (said,) = trends.sentences(study, own, summary(study, 0.1, 0.6))["e"]
+    unknown = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})
+    (said,) = trends.sentences(study, unknown, summary(study, 0.1, 0.6))["e"]
     assert said == (
         "initialisation glorot instead of torch: delay unknown: 2 of 8 runs do not get there."
     )

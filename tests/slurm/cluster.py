@@ -14,7 +14,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from conftest import PATIENCE, wait
+from conftest import TIMEOUT_S, wait
 
 ETC = Path("/etc/slurm")
 MARK = "# made by circlet's tests, and replaced by them"
@@ -30,7 +30,7 @@ URGENT = ("--partition=urgent", "--exclusive", "--nodes=2", "--output=/dev/null"
 
 def output(*command):
     """Return the output of a command; empty if it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     return done.stdout if done.returncode == 0 else ""
 
 
@@ -147,8 +147,8 @@ class Cluster:
             key.write_bytes(os.urandom(1024))
         shutil.chown(key, "munge", "munge")
         key.chmod(0o400)
-        own = ["--reuid=munge", "--regid=munge", "--clear-groups"]
-        self._start("munged", *own, "munged", "--foreground", "--force")
+        user = ["--reuid=munge", "--regid=munge", "--clear-groups"]
+        self._start("munged", *user, "munged", "--foreground", "--force")
         wait(lambda: output("munge", "-n"), "munged")
 
     def _start(self, name, *command):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cluster as slurm
 import pandas as pd
-from conftest import PATIENCE, experiment, run_blocks
+from conftest import TIMEOUT_S, experiment, run_blocks
 from projects import Project
 
 from circlet.storage import parquet
@@ -73,8 +73,8 @@ class Sweep:
 
     def ends(self):
         """Wait until Snakemake ends; return its exit status."""
-        status = self.process.wait(timeout=PATIENCE)
-        self.reader.join(timeout=PATIENCE)
+        status = self.process.wait(timeout=TIMEOUT_S)
+        self.reader.join(timeout=TIMEOUT_S)
         return status
 
     def kill(self):
@@ -121,11 +121,11 @@ class Sweep:
 
     def logs_with(self, text):
         """Count the text logs of blocks that contain a text."""
-        found = 0
+        count = 0
         for path in self.find("results/job_logs/*/p*/*.log"):
             with contextlib.suppress(FileNotFoundError):  # Snakemake removes it before a retry
-                found += text in path.read_text()
-        return found
+                count += text in path.read_text()
+        return count
 
     def embeddings(self, experiment="long"):
         return pd.concat(

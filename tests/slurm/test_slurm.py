@@ -60,8 +60,8 @@ def test_preemption_scancel_and_time_limit(sweep, two, undisturbed):
     soon = f"{datetime.now() + timedelta(seconds=2):%Y-%m-%dT%H:%M:%S}"
     slurm.output("scontrol", "update", f"JobId={jobs['late']}", f"EndTime={soon}")
     assert sweep.ends() == 0, sweep.said
-    found = {name: sweep.interruptions(name) for name in jobs}
-    assert found == {"long": [1], "cancelled": [2], "late": [2]}
+    interruptions = {name: sweep.interruptions(name) for name in jobs}
+    assert interruptions == {"long": [1], "cancelled": [2], "late": [2]}
     assert not sweep.find("results/**/checkpoint.pt")
     for name in ("long", "cancelled"):
         pd.testing.assert_frame_equal(sweep.embeddings(name), undisturbed)

@@ -9,7 +9,7 @@ import sys
 
 import filelock
 import pytest
-from conftest import PATIENCE, config
+from conftest import TIMEOUT_S, config
 
 from circlet import cli, terminal
 from circlet.errors import Interrupted
@@ -90,7 +90,7 @@ def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan
     with second(block) as process:
         orphan.stdin.write("\n")
         orphan.stdin.flush()
-        said = process.communicate(timeout=PATIENCE)[1]
+        said = process.communicate(timeout=TIMEOUT_S)[1]
     assert said == "e/p17_d2_wd0/00000-00001: done by another process meanwhile\n"
     assert process.returncode == 0
     names = {path.name for path in block.log("runs").parent.iterdir()}
@@ -100,7 +100,7 @@ def test_a_block_that_runs_already_is_waited_for_and_not_run_again(block, orphan
 def test_a_block_whose_first_job_dies_is_run_by_the_second(block, orphan):
     with second(block) as process:
         orphan.kill()
-        said = process.communicate(timeout=PATIENCE)[1]
+        said = process.communicate(timeout=TIMEOUT_S)[1]
     assert "2 runs of 40 steps" in said
     assert not parquet.differing(block)
 

@@ -58,8 +58,8 @@ def test_a_fingerprint_follows_all_that_is_imported(monkeypatch):
     before = fingerprint.digest(*modules)
     for file, counts in FOLLOWED.items():
         with edited(monkeypatch, f"/{file}"):
-            found = fingerprint.digest(*modules)
-        assert (found != before) == counts, file
+            after = fingerprint.digest(*modules)
+        assert (after != before) == counts, file
     with edited(monkeypatch, "circlet/__init__.py", '__version__ = "9.9.9"\n'):  # a release
         assert fingerprint.digest(*modules) == before
 
@@ -209,8 +209,8 @@ def test_the_fingerprint_of_a_systems_runs_follows_what_decides_their_numbers(mo
         "circlet/terminal.py": set(),
     }.items():
         with edited(monkeypatch, f"/{file}"):
-            found = codes()
-        assert {name for name in found if found[name] != before[name]} == systems, file
+            after = codes()
+        assert {name for name in after if after[name] != before[name]} == systems, file
 
 
 CODE = '''"""Doc."""
@@ -294,10 +294,10 @@ def test_relative_imports_are_followed(mine, tmp_path, new, call):
     table = mine / "tables/distances.py"
     text = table.read_text().replace("distance.of", call)
     table.write_text(text.replace("from circlet.collections.mine import distance", new))
-    found = []
+    digests = []
     for name, code in (("same", ""), ("comment", "# A remark.\n"), ("other", "x = 1\n")):
         folder = shutil.copytree(mine, tmp_path / name / "mine")
         (folder / "distance.py").write_text((mine / "distance.py").read_text() + code)
         registry.find([folder])
-        found.append(fingerprint.digest("circlet.collections.mine.tables.distances"))
-    assert found[0] == found[1] != found[2]
+        digests.append(fingerprint.digest("circlet.collections.mine.tables.distances"))
+    assert digests[0] == digests[1] != digests[2]

@@ -42,14 +42,14 @@ def mutant(seed: int) -> str:
 
 def _cut(config: dict, rng: random.Random) -> None:
     """Keep some experiments and their parents, with their roles and figures."""
-    every = config["experiments"]
-    kept = set(rng.sample(list(every), rng.randint(1, 4)))
+    whole = config["experiments"]
+    kept = set(rng.sample(list(whole), rng.randint(1, 4)))
     for _ in range(3):
         acts = [
-            a for name in kept for i in every[name].get("interventions", []) for a in i.values()
+            a for name in kept for i in whole[name].get("interventions", []) for a in i.values()
         ]
         kept |= {act["of"] for act in acts if "of" in act}
-    config["experiments"] = {name: every[name] for name in every if name in kept}
+    config["experiments"] = {name: whole[name] for name in whole if name in kept}
     config["figures"] = [f for f in config.get("figures", []) if kept & {*map(str, f.values())}]
     roles = config["reproduce"]
     config["reproduce"] = {role: name for role, name in roles.items() if name in kept}
@@ -57,15 +57,15 @@ def _cut(config: dict, rng: random.Random) -> None:
 
 def _places(config) -> list[tuple]:
     """Return every container with each of its keys."""
-    found, waiting = [], [config]
+    places, waiting = [], [config]
     while waiting:
         here = waiting.pop()
         if not isinstance(here, dict | list):
             continue
         keys = list(here) if isinstance(here, dict) else range(len(here))
-        found += [(here, key) for key in keys]
+        places += [(here, key) for key in keys]
         waiting += [here[key] for key in keys]
-    return found
+    return places
 
 
 def _nudge(config: dict, rng: random.Random) -> None:
@@ -97,8 +97,8 @@ def check_jobs(study):
     for name in study.config.experiments:
         points = study.experiment(name)
         for block in (points[0].blocks[0], points[-1].blocks[-1]):
-            (own,) = planning.decode(block.json).blocks
-            assert (own.logs, own.point.spec) == (block.logs, block.point.spec)
+            (alone,) = planning.decode(block.json).blocks
+            assert (alone.logs, alone.point.spec) == (block.logs, block.point.spec)
         again = planning.decode(study.subset([name]).json).experiment(name)
         assert [point.key for point in again] == [point.key for point in points]
 

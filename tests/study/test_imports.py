@@ -74,15 +74,15 @@ MODULES = sorted(".".join(p.with_suffix("").parts).removesuffix(".__init__") for
 @functools.cache
 def imported(module):
     """Return all names that a module imports; a package only if the import names nothing in it."""
-    found = set()
+    imports = set()
     for node in ast.walk(ast.parse(registry.path_of(module).read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "write the name of the package"
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= names & set(MODULES) or {node.module}
-    return found
+            imports |= names & set(MODULES) or {node.module}
+    return imports
 
 
 def fits(name, room):
@@ -98,9 +98,9 @@ def short(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_point_to_the_ground(module):
     room = next(room for room in ROOMS if fits(short(module), room))
-    own = re.match(r"collections\.\w+", short(module))  # a collection may import only its own parts
-    allowed = [name.replace("collections.*", own[0]) if own else name for name in ROOMS[room]]
-    here = room.replace("collections.*", own[0]) if own else room
+    # A collection may import only its own parts.
+    part = re.match(r"collections\.\w+|", short(module))[0]
+    here, *allowed = (name.replace("collections.*", part) for name in (room, *ROOMS[room]))
     for name in imported(module):
         if name.split(".")[0] == "circlet":
             assert any(fits(short(name), place) for place in (here, *allowed)), name

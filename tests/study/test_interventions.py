@@ -50,11 +50,11 @@ def test_constructed_embeddings_have_two_frequencies():
     for seed in range(20):
         stream = Seeds(seed, 0, 0, 0).stream("intervention")
         embedding = interventions.construct(stream, (13, 6), 0.4, 80.0)
-        found = signals(embedding)[1:7]
-        first, second = np.argsort(-found)[:2]
+        sizes = signals(embedding)[1:7]
+        first, second = np.argsort(-sizes)[:2]
         drawn |= {first, second}
-        np.testing.assert_allclose(sorted(found)[-2:], [32, 80], rtol=1e-12)
-        np.testing.assert_allclose(sorted(found)[:-2], 1e-6, rtol=1e-6)
+        np.testing.assert_allclose(sorted(sizes)[-2:], [32, 80], rtol=1e-12)
+        np.testing.assert_allclose(sorted(sizes)[:-2], 1e-6, rtol=1e-6)
         assert np.isrealobj(embedding)
     assert drawn == set(range(6))
 
@@ -88,9 +88,9 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
     plans = [planned(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
-    every = [*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))]
+    studies = [*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
-    for one in every:
+    for one in studies:
         assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
 
 
@@ -189,8 +189,9 @@ def test_bad_interventions_are_one_line(acts, message):
 
 
 def test_an_embedding_that_is_not_there_cannot_be_frozen(tmp_path):
-    own = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
-    assert "freeze acts on the embedding, but networks.regr" in refused(lambda: planning.plan(own))
+    study = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
+    said = refused(lambda: planning.plan(study))
+    assert "freeze acts on the embedding, but networks.regr" in said
 
 
 def test_lists_of_values_are_points(tmp_path):
@@ -281,7 +282,7 @@ def test_wrong_arguments_of_an_intervention_of_a_user(tmp_path):
 
 
 def test_an_intervention_must_keep_the_arrays(tmp_path, network):
-    edit(network / "interventions/mix.py", "return found", 'return {"embedding": 1}')
+    edit(network / "interventions/mix.py", "return mixed", 'return {"embedding": 1}')
     base, point = mixed(tmp_path, network).points
     with pytest.raises(CircletError, match=r"mix.py: apply\(\) must return the arrays"):
         run.initials(point, [0], {0: run.initials(base, [0], {})[0]})
@@ -289,6 +290,6 @@ def test_an_intervention_must_keep_the_arrays(tmp_path, network):
 
 def test_an_intervention_of_a_collection_that_the_study_does_not_list(tmp_path):
     mixed(tmp_path)  # loads the collection into this process
-    own = experiment(interventions=[{"networks.mix": {"of": "base"}}])
-    said = refused(lambda: planned(base=experiment(), e=own))
+    starts = experiment(interventions=[{"networks.mix": {"of": "base"}}])
+    said = refused(lambda: planned(base=experiment(), e=starts))
     assert "no intervention 'networks.mix' (there are: scale, construct" in said

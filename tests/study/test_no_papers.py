@@ -11,33 +11,33 @@ from circlet.study import interventions, registry
 PAPERS = [c for c in registry.SHIPPED if c.metadata.authors]
 WORDS = {word for c in PAPERS for word in (c.name, c.metadata.short)} | SYSTEMS.keys()
 WORDS -= {registry.PACKAGE.name}  # the authors of one collection
-OWN = registry.PACKAGE / "collections"
+COLLECTIONS = registry.PACKAGE / "collections"
 
 
 def test_nothing_shared_names_a_paper_or_its_systems():
     assert len(WORDS) > 2 * len(PAPERS) > 4
     named = re.compile(rf"\b({'|'.join(map(re.escape, WORDS))})(?!\w)", re.IGNORECASE)
     kinds = (".py", ".js", ".html", ".css", ".yaml")
-    every = (path for path in registry.PACKAGE.rglob("*") if "node_modules" not in path.parts)
-    files = [path for path in every if path.suffix in kinds and OWN not in path.parents]
+    paths = (path for path in registry.PACKAGE.rglob("*") if "node_modules" not in path.parts)
+    files = [path for path in paths if path.suffix in kinds and COLLECTIONS not in path.parents]
     assert len(files) > 90
-    found = {str(path): named.findall(path.read_text(encoding="utf-8")) for path in files}
-    assert not {path: words for path, words in found.items() if words}
+    named_in = {str(path): named.findall(path.read_text(encoding="utf-8")) for path in files}
+    assert not {path: words for path, words in named_in.items() if words}
 
 
 def literals(path):
     """Return the texts in the code of a module, without docstrings."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {
         node.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
     }
 
 
 def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collection():
-    about = [c for c in registry.SHIPPED if c.folder.parent == OWN]
+    about = [c for c in registry.SHIPPED if c.folder.parent == COLLECTIONS]
     names = {name for c in about for name in c.roles}
     for kind in ("tables", "figures", "commands"):
         names |= {name for c in about for name in c.modules(kind)}
@@ -45,6 +45,6 @@ def test_nothing_shared_names_a_role_a_table_a_figure_or_a_command_of_a_collecti
     names -= set(Logs.__struct_fields__) | {*interventions.names()}
     names -= {kind for c in registry.SHIPPED for kind in c.modules("plots")}
     assert len(names) > 80
-    files = [path for path in registry.PACKAGE.rglob("*.py") if OWN not in path.parents]
-    found = {str(path): literals(path) & names for path in files}
-    assert not {path: words for path, words in found.items() if words}
+    files = [path for path in registry.PACKAGE.rglob("*.py") if COLLECTIONS not in path.parents]
+    named_in = {str(path): literals(path) & names for path in files}
+    assert not {path: words for path, words in named_in.items() if words}

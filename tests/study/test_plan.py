@@ -62,16 +62,16 @@ def test_the_job_of_a_block_has_the_names_and_makes_what_is_planned(sweep):
     size = [80, 40] if sweep else 80
     base = experiment(interventions=[{"construct": {"ratio": 1, "size": size}}], sweep=sweep)
     keep = [{"keep": {"strongest": 1, "of": "plain"}}]
-    every = {"plain": experiment(sweep=sweep), "base": base}
-    every["next"] = experiment(interventions=keep, sweep=sweep)
+    experiments = {"plain": experiment(sweep=sweep), "base": base}
+    experiments["next"] = experiment(interventions=keep, sweep=sweep)
     many = {"block": None, "seeds": {"count": 100}}
-    every["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, **many)
+    experiments["cases"] = experiment(cases=[{"p": 5}], sweep=sweep, **many)
     kinds = ("curves", "signals", "embeddings", "parameters")
     systems = () if sweep else SYSTEMS  # the same with any sweep
     for system, kind in ((s, k) for s in systems for k in kinds if k in SYSTEMS[s].kinds):
         for i, schedule in enumerate(({}, {"every": 2}, {"at": [3]}, {"every": 50})):
-            every[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
-    for block in planned(**every).blocks:
+            experiments[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
+    for block in planned(**experiments).blocks:
         (again,) = planning.plan(json.loads(block.json)).blocks
         assert (again.logs, again.inputs, again.json) == (block.logs, block.inputs, block.json)
         assert again.point.spec == block.point.spec, block.key
@@ -135,10 +135,10 @@ def test_blocks_cover_the_seeds_once():
 def test_new_options_change_no_job_that_is_done(monkeypatch):
     """A later release adds a parameter and a kind of log, at their defaults."""
     before = [(block.json, block.point.spec) for block in planning.plan(config()).blocks]
-    known = SYSTEMS["constant_attention"]
-    parameters = {**known.parameters, "dropout": number("Share of units left out.", 0.0)}
-    logs = {**known.logs, "gradient_norms": Log(None)}
-    later = dict(SYSTEMS.items()) | {known.name: replace(known, parameters=parameters, logs=logs)}
+    system = SYSTEMS["constant_attention"]
+    parameters = {**system.parameters, "dropout": number("Share of units left out.", 0.0)}
+    logs = {**system.logs, "gradient_norms": Log(None)}
+    later = dict(SYSTEMS.items()) | {system.name: replace(system, parameters=parameters, logs=logs)}
     monkeypatch.setattr(declared_systems.Systems, "__getitem__", lambda _, name: later[name])
     assert planning.plan(config()).points[0].parameters["dropout"] == 0
     after = [(block.json, block.point.spec) for block in planning.plan(config()).blocks]

@@ -36,9 +36,9 @@ def of(figures=None, **changes):
     ],
 )  # fmt: skip
 def test_an_experiment_has_what_suits_its_sweep(changes, kinds):
-    found = of(**changes)
-    assert [plot.kind for plot in found] == kinds
-    assert [plot.name for plot in found] == [f"e_{kind}" for kind in kinds]
+    drawn = of(**changes)
+    assert [plot.kind for plot in drawn] == kinds
+    assert [plot.name for plot in drawn] == [f"e_{kind}" for kind in kinds]
 
 
 def test_parameters_take_the_places_left():

@@ -153,14 +153,14 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     other = shutil.copytree(mine, tmp_path / "other/mine")
     edit(other / "systems/drift.py", "0.5", "0.25")
     edit(other / "tables/distances.py", "TABLES = ()", "TABLES = ()\nx = 1")
-    found = []
+    read = []
     for folder in (mine, other, mine):
         study = planning.plan(config_of(folder))
         code = {target.name: target.code for target in targets.tables(study)}["mine.distances"]
-        found.append((study.known["mine.drift"].defaults["rate"], code))
-    assert [rate for rate, _ in found] == [0.5, 0.25, 0.5]
-    assert found[0] == found[2]
-    assert found[0][1] != found[1][1]
+        read.append((study.known["mine.drift"].defaults["rate"], code))
+    assert [rate for rate, _ in read] == [0.5, 0.25, 0.5]
+    assert read[0] == read[2]
+    assert read[0][1] != read[1][1]
 
 
 def test_a_link_has_its_own_name(mine, tmp_path):
@@ -203,9 +203,9 @@ def test_names_of_its_own_need_no_prefix_in_its_files(mine):
     edit(mine / "collection.yaml", "mine.drift", "drift")
     (mine / "claims.csv").write_text(CLAIM + ONE)
     study = planning.plan(config_of(mine))
-    own = study.collections[-1]
+    collection = study.collections[-1]
     assert [one.table for one in study.outcomes("mine.drift")] == ["mine.distances"]
-    assert own.roles["mine.rates"].needs.system == "mine.drift"
+    assert collection.roles["mine.rates"].needs.system == "mine.drift"
     claim = claims.read(study).set_index("claim").loc["mine.far"]
     assert (claim["table"], claim["role"], claim["figure"]) == (
         "mine.distances", "mine.rates", "mine.distances",

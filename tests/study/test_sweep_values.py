@@ -80,8 +80,8 @@ def test_points_are_drawn_once_and_stay():
 
 
 def test_random_points_are_combined_with_a_grid():
-    found = points(sweep=RANGES | {"initialisation": ["torch", "glorot"]}, sample=5)
-    assert len(found) == 10
+    drawn = points(sweep=RANGES | {"initialisation": ["torch", "glorot"]}, sample=5)
+    assert len(drawn) == 10
 
 
 def more_at(count, **where):
@@ -120,11 +120,11 @@ def test_what_is_no_sweep_is_one_line(changes, said):
 
 def test_some_points_have_more_seeds():
     more = [{"where": {"weight_decay": 1}, "count": 6}, {"where": {"p": 5}, "count": 4}]
-    found = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2, "more": more})
-    counts = {(p.parameters["weight_decay"], p.parameters["p"]): p.count for p in found}
+    longer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2, "more": more})
+    counts = {(p.parameters["weight_decay"], p.parameters["p"]): p.count for p in longer}
     assert counts == {(0, 5): 4, (0, 7): 2, (1, 5): 6, (1, 7): 6}
     fewer = points(sweep={"weight_decay": [0, 1], "p": [5, 7]}, seeds={"count": 2})
-    assert {b.json for p in fewer for b in p.blocks} < {b.json for p in found for b in p.blocks}
+    assert {b.json for p in fewer for b in p.blocks} < {b.json for p in longer for b in p.blocks}
 
 
 def blocks(count, first=0, **changes):

@@ -17,11 +17,11 @@ def shipped(kind):
 
 
 def test_every_target_is_made_by_some_study_that_is_shipped():
-    every = {*shipped("tables"), *shipped("figures")}
+    unmade = {*shipped("tables"), *shipped("figures")}
     for name in ("smoke", "paper", "full_length", "findings", "delays"):
         tables, figures = targets.names(planning.plan_file(ROOT / f"config/{name}.yaml"))
-        every -= {*tables, *figures}
-    assert not every
+        unmade -= {*tables, *figures}
+    assert not unmade
 
 
 # Inputs that are not read in the smoke study: its runs do not meet the papers' conditions, and
@@ -42,9 +42,9 @@ def test_inputs_are_all_that_is_read(finished):
     read = json.loads((finished.folder / "reads.json").read_text())
     for target in targets.ordered(SMOKE):
         inputs = set(map(str, target.inputs))
-        found = set(read[f"{target.kind}/{target.name}"])
-        assert found <= inputs, target.name
-        names, unread = ({Path(path).stem for path in paths} for paths in (found, inputs - found))
+        used = set(read[f"{target.kind}/{target.name}"])
+        assert used <= inputs, target.name
+        names, unread = ({Path(path).stem for path in paths} for paths in (used, inputs - used))
         # Compared by kind of log: some logs have no steps, or no run that is needed.
         assert unread - names <= UNREAD.get(target.name, set()), target.name
 
@@ -60,8 +60,8 @@ def test_nothing_is_read_past_the_storage():
 def test_what_the_scorecard_is_made_from():
     made = {target.name: target for target in targets.tables(SMOKE)}
     card = {path.stem for path in made["scorecard"].inputs}
-    own = {"table1", "table2", "survival_classifiers"}
-    assert card == own | {"musat_claims", "ding_claims"} | BEYOND
+    by_role = {"table1", "table2", "survival_classifiers"}
+    assert card == by_role | {"musat_claims", "ding_claims"} | BEYOND
     shown = {path.stem for path in targets.report(SMOKE).inputs}
     assert shown >= {"runs", "scorecard", "published_tables"}
 

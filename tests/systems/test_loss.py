@@ -37,8 +37,8 @@ def test_logit_gradient_is_that_of_pytorchs_cross_entropy(dim):
     flat = o.movedim(dim, 1)
     F.cross_entropy(flat, target, reduction="sum").backward()
     for gradient in (loss.logit_gradient, loss.cancelling_logit_gradient):
-        found = gradient(o.detach(), target.unsqueeze(dim), dim)
-        torch.testing.assert_close(found, o.grad, atol=1e-14, rtol=1e-12)
+        actual = gradient(o.detach(), target.unsqueeze(dim), dim)
+        torch.testing.assert_close(actual, o.grad, atol=1e-14, rtol=1e-12)
     value, accuracy = loss.metrics(o.detach(), target.unsqueeze(dim), dim)
     expected = F.cross_entropy(flat.detach(), target, reduction="none").mean(1)
     torch.testing.assert_close(value, expected)
@@ -50,9 +50,9 @@ def test_the_exact_cross_entropy_can_be_differentiated():
     """Autograd, here of stacked runs, gives the gradient of the shipped systems."""
     torch.manual_seed(0)
     o, target = 30 * torch.randn(3, 9, 5), torch.randint(5, (3, 9, 1))
-    found = torch.func.vmap(torch.func.grad(lambda *own: loss.cross_entropy(*own, 1).mean()))
+    gradient = torch.func.vmap(torch.func.grad(lambda *one: loss.cross_entropy(*one, 1).mean()))
     expected = loss.logit_gradient(o, target, 2) / 9
-    torch.testing.assert_close(found(o, target), expected, rtol=1e-5, atol=0)
+    torch.testing.assert_close(gradient(o, target), expected, rtol=1e-5, atol=0)
 
 
 @pytest.mark.parametrize("gap", [20.0, 25.0, 40.0])

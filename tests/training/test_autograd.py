@@ -17,8 +17,9 @@ def point(
     **parameters,
 ):  # fmt: skip
     settings = {"steps": steps, "dtype": dtype, "seeds": {"count": runs}, "block": runs}
-    own = experiment(f"{folder.name}.{system}", parameters=parameters, log=log or {}, **settings)
-    return planned(results, {"collections": [str(folder)]}, x=own).points[0]
+    settings |= {"parameters": parameters, "log": log or {}}
+    network = experiment(f"{folder.name}.{system}", **settings)
+    return planned(results, {"collections": [str(folder)]}, x=network).points[0]
 
 
 def trained(point, seeds):
@@ -35,12 +36,12 @@ def plain_loop(point, seed):
     start = equations.initial(parameters, seeds)
     for name, values in network.named_parameters():
         values.data.copy_(torch.as_tensor(start[equations.logged(name)]))
-    own = [values for values in network.parameters() if values.requires_grad]
+    weights = [values for values in network.parameters() if values.requires_grad]
     decay = parameters.get("weight_decay", 0)
     optimizer = {
-        "adamw": lambda lr: torch.optim.AdamW(own, lr, weight_decay=decay, fused=True),
-        "adam": lambda lr: torch.optim.Adam(own, lr, weight_decay=decay, fused=True),
-        "sgd": lambda lr: torch.optim.SGD(own, lr, parameters["momentum"], weight_decay=decay),
+        "adamw": lambda lr: torch.optim.AdamW(weights, lr, weight_decay=decay, fused=True),
+        "adam": lambda lr: torch.optim.Adam(weights, lr, weight_decay=decay, fused=True),
+        "sgd": lambda lr: torch.optim.SGD(weights, lr, parameters["momentum"], weight_decay=decay),
     }[parameters["optimizer"]](parameters["learning_rate"])
     train = trees.typed(equations.examples(parameters, seeds)["train"], dtype)
     n = len(trees.tensors(train)[0])
@@ -60,15 +61,15 @@ def plain_loop(point, seed):
 @pytest.mark.parametrize("system", ["quadratic", "regression"])
 def test_equal_to_a_plain_loop(system, optimizer):
     """Bit by bit for `quadratic`, whose tensor sizes suit PyTorch's kernels, alone or stacked."""
-    own = point(system, optimizer=optimizer, momentum=0.9 if optimizer == "sgd" else 0.0)
-    alone, stacked = trained(own, [2]), trained(own, [0, 1, 2, 3])
-    expected = plain_loop(own, 2)
+    user_point = point(system, optimizer=optimizer, momentum=0.9 if optimizer == "sgd" else 0.0)
+    alone, stacked = trained(user_point, [2]), trained(user_point, [0, 1, 2, 3])
+    expected = plain_loop(user_point, 2)
     assert expected.keys() == alone.keys()
     for name, values in expected.items():
-        for found in (alone[name][0], stacked[name][2]):
-            torch.testing.assert_close(found, values, rtol=0, atol=1e-13)
+        for actual in (alone[name][0], stacked[name][2]):
+            torch.testing.assert_close(actual, values, rtol=0, atol=1e-13)
             if system == "quadratic":
-                assert torch.equal(found, values), name
+                assert torch.equal(actual, values), name
     assert not torch.equal(stacked[name][1], stacked[name][2])
 
 
@@ -81,12 +82,12 @@ def test_the_generator_of_torch_is_left_alone():
 
 
 def test_metrics_are_those_that_it_declares(tmp_path):
-    every = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"]
-    for system, names in (("quadratic", every), ("regression", every[:2])):
+    metrics = ["train_loss", "test_loss", "train_accuracy", "test_accuracy"]
+    for system, names in (("quadratic", metrics), ("regression", metrics[:2])):
         (block,) = point(system, results=tmp_path / system, steps=20, optimizer="adamw").blocks
         job.run_block(block, "cpu")
         curves, runs = (parquet.read_log(block, kind) for kind in ("curves", "runs"))
-        assert list(curves.columns)[2:] == [name for name in every if name in runs] == names
+        assert list(curves.columns)[2:] == [name for name in metrics if name in runs] == names
         last = curves[curves["step"] == 20].set_index("seed")
         assert (runs.set_index("seed")[names] == last[names]).all(axis=None)
         assert set(runs["dtype"]) == {"float64"}
@@ -94,12 +95,12 @@ def test_metrics_are_those_that_it_declares(tmp_path):
 
 def test_gradients_of_the_embedding_are_logged():
     log = {"gradients": {"every": 10}, "gradient_norms": {"every": 10}}
-    own = point("quadratic", steps=20, log=log)
-    tables = {kind: t.to_pandas() for kind, t in trained_logs(own, [0, 1]).items()}
+    user_point = point("quadratic", steps=20, log=log)
+    tables = {kind: t.to_pandas() for kind, t in trained_logs(user_point, [0, 1]).items()}
     norms = tables["gradient_norms"]
     assert set(norms["name"]) == {"embedding", "output.weight"}
     assert tables["gradients"]["frequency"].max() == 3
-    alone = trained_logs(own, [1])["gradient_norms"].to_pandas()
+    alone = trained_logs(user_point, [1])["gradient_norms"].to_pandas()
     np.testing.assert_allclose(norms[norms["seed"] == 1]["norm"], alone["norm"], rtol=1e-6)
 
 
@@ -150,7 +151,7 @@ WRONG = {
         'return {"train":', 'return {"p": p, "train":', "must return tensors, .* not 7"),
     "no module": ("return Quadratic(", "return lambda: (", "must return a torch.nn.Module"),
     "an unknown metric": (
-        'found[f"{part}_loss"]', 'found[f"{part}_los"]', "returns 'train_los', which SYSTEM"),
+        'measured[f"{part}_loss"]', 'measured[f"{part}_los"]', "returns 'train_los', which SYSTEM"),
     "no metric": (
         "for part, (pairs, target) in parts.items()",
         'for part, (pairs, target) in {"test": parts["test"]}.items()',
@@ -172,22 +173,22 @@ WRONG = {
 def test_what_cannot_be_is_one_line(network, name, runs):
     old, new, said = WRONG[name]
     edit(network / "equations/quadratic.py", old, new)
-    own = point("quadratic", network, runs=runs, steps=3)
+    user_point = point("quadratic", network, runs=runs, steps=3)
     only_stacked = name in ("item", "in-place", "in-place of a part", "a mask", "other shapes")
     if only_stacked and runs == 1:
-        trained_logs(own, [0])  # without vmap, all of that is possible
+        trained_logs(user_point, [0])  # without vmap, all of that is possible
         return
     with pytest.raises(CircletError, match=said) as caught:
-        trained_logs(own, range(runs))
+        trained_logs(user_point, range(runs))
     assert "\n" not in str(caught.value)
 
 
 def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(network):
     edit(network / "equations/quadratic.py", *WRONG["item"][:2])
     edit(network / "systems/quadratic.py", "metrics=", "batched=False,\n    metrics=")
-    own = point("quadratic", network, steps=5)
-    assert run.group_size(own, 4, CPU) == 1
-    ends = trained_logs(own, range(4))["parameters"].to_pandas()
+    user_point = point("quadratic", network, steps=5)
+    assert run.group_size(user_point, 4, CPU) == 1
+    ends = trained_logs(user_point, range(4))["parameters"].to_pandas()
     assert len(set(ends["seed"])) == 4
     whole = trained_logs(point("quadratic", steps=5), range(4))["parameters"].to_pandas()
     both = (frame.sort_values(["seed", "step"]).itertuples() for frame in (ends, whole))
@@ -199,22 +200,23 @@ def test_what_vmap_cannot_do_is_trained_run_by_run_if_the_author_says_so(network
 
 
 def test_metrics_of_a_lone_run_may_not_draw(network):
-    edit(network / "equations/quadratic.py", "found = {}", "found = {}\n    torch.rand(1)")
+    edit(network / "equations/quadratic.py", "measured = {}", "measured = {}\n    torch.rand(1)")
     with pytest.raises(CircletError, match=r"metrics\(\) draws random numbers"):
         trained_logs(point("quadratic", network, steps=3), [0])
 
 
 def test_metrics_may_use_the_evaluation_mode(network):
-    edit(network / "equations/quadratic.py", "found = {}", "found = {}\n    network.eval()")
-    own = point("quadratic", network, steps=3)
-    data = autograd.equations(own.system).data(own.parameters, [own.seeds(0)], torch.float64, CPU)
-    arrays = autograd.equations(own.system).initial(own.parameters, own.seeds(0))
+    edit(network / "equations/quadratic.py", "measured = {}", "measured = {}\n    network.eval()")
+    user_point = point("quadratic", network, steps=3)
+    equations, seeds = autograd.equations(user_point.system), user_point.seeds(0)
+    data = equations.data(user_point.parameters, [seeds], torch.float64, CPU)
+    arrays = equations.initial(user_point.parameters, seeds)
     weights = {name: torch.as_tensor(array)[None] for name, array in arrays.items()}
-    autograd.equations(own.system).metrics(weights, data)
+    equations.metrics(weights, data)
     assert all(module.training for module in data.network.modules())
 
 
 def test_a_system_without_labels_has_a_name(network):
     edit(network / "systems/regression.py", 'label="w", ', "")
-    own = point("regression", network, dtype="float32")
-    assert own.name == "defaults"
+    user_point = point("regression", network, dtype="float32")
+    assert user_point.name == "defaults"

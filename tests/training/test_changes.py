@@ -59,7 +59,7 @@ def norms(tables):
     return np.sqrt(squares.groupby([frame["step"], frame["seed"]]).sum().unstack().to_numpy())
 
 
-def assert_as_in_a_usual_loop(of, found, share, warm_up=1):
+def assert_as_in_a_usual_loop(of, logged, share, warm_up=1):
     """Compare train losses with those of a usual PyTorch loop whose settings change.
 
     ``share`` gives the part of the change that a step, counted from 1, has.
@@ -74,18 +74,18 @@ def assert_as_in_a_usual_loop(of, found, share, warm_up=1):
             group["lr"] *= min(1, step / warm_up)
             reference.step(step)
             expected.append(reference.loss())
-        mine = found[found["seed"] == seed]["train_loss"]
+        mine = logged[logged["seed"] == seed]["train_loss"]
         np.testing.assert_allclose(mine, expected, rtol=1e-6)  # logs are float32
 
 
 @pytest.mark.parametrize("over", [1, 7])
 def test_settings_change_as_in_a_usual_loop(train, over):
     changed = point({"change": {"step": BEGINS, "over": over, **LATER}})
-    found, same = curves(train(changed)), curves(train(point()))
-    until = found["step"] <= BEGINS
-    assert found[until].equals(same[until])  # bit by bit
-    assert (found[~until]["train_loss"] != same[~until]["train_loss"]).all()
-    assert_as_in_a_usual_loop(changed, found, lambda step: min(1, max(0, step - BEGINS) / over))
+    logged, same = curves(train(changed)), curves(train(point()))
+    until = logged["step"] <= BEGINS
+    assert logged[until].equals(same[until])  # bit by bit
+    assert (logged[~until]["train_loss"] != same[~until]["train_loss"]).all()
+    assert_as_in_a_usual_loop(changed, logged, lambda step: min(1, max(0, step - BEGINS) / over))
 
 
 @pytest.mark.parametrize("warm_up", [4, BEGINS + 3])

@@ -45,15 +45,15 @@ def says(job):
 def test_a_third_job_waits_for_a_gpu_or_a_share_of_one(job, monkeypatch, shares, visible):
     monkeypatch.setenv("CIRCLET_GPU_SHARES", shares)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    known = visible.split(",")
+    gpus = visible.split(",")
     first, second = job(), job()
-    held = sorted([(says(first), first), (says(second), second)], key=lambda one: one[0])
-    last = f"cuda:{known[-1]}"
-    assert [device for device, _ in held] == ["cuda:0", last]
+    taken = sorted([(says(first), first), (says(second), second)], key=lambda one: one[0])
+    last = f"cuda:{gpus[-1]}"
+    assert [device for device, _ in taken] == ["cuda:0", last]
     third = job()
-    assert says(third) == f"waiting for one of {len(known)} GPUs, all are taken by other jobs"
-    held[1][1].stdin.write("\n")
-    held[1][1].stdin.flush()
+    assert says(third) == f"waiting for one of {len(gpus)} GPUs, all are taken by other jobs"
+    taken[1][1].stdin.write("\n")
+    taken[1][1].stdin.flush()
     assert says(third) == last
 
 
@@ -130,6 +130,6 @@ def test_profiles_give_gpus_to_the_blocks_that_are_worth_it(empty_project):
     )
     command = ("snakemake", "--dry-run", "--quiet", "host", "--profile", "profiles/gpu")
     said = empty_project.run(*command).stdout
-    found = [re.findall(r"\b(?:gpu|device)=\w+", line) for line in said.splitlines()]
-    found = [", ".join(pairs) for pairs in found if pairs]
-    assert sorted(found) == ["device=cpu", "gpu=1, device=cuda"]
+    requests = [re.findall(r"\b(?:gpu|device)=\w+", line) for line in said.splitlines()]
+    requests = [", ".join(pairs) for pairs in requests if pairs]
+    assert sorted(requests) == ["device=cpu", "gpu=1, device=cuda"]

@@ -17,7 +17,7 @@ LAST = {
     "networks.quadratic": ("embeddings", "vector"),
     "networks.regression": ("parameters", "values"),
 }
-every_system = pytest.mark.parametrize("system", LAST)
+all_systems = pytest.mark.parametrize("system", LAST)
 
 
 def outcome(one, device="cuda"):
@@ -26,19 +26,19 @@ def outcome(one, device="cuda"):
     return np.concatenate(tables[kind].to_pandas()[column])
 
 
-@every_system
+@all_systems
 def test_gpu_equals_cpu(system):
     one = point_of(system=system, steps=50, dtype="float64")
     np.testing.assert_allclose(outcome(one), outcome(one, "cpu"), atol=1e-5)
 
 
-@every_system
+@all_systems
 def test_every_time_the_same(system):
     one = point_of(system=system, steps=300)
     np.testing.assert_array_equal(outcome(one), outcome(one))
 
 
-@every_system
+@all_systems
 def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
     one = point_of(system=system, steps=100)
     replayed = outcome(one)
@@ -47,7 +47,7 @@ def test_graphs_do_what_their_kernels_do(system, monkeypatch, caplog):
     assert "no CUDA graph" not in caplog.text
 
 
-@every_system
+@all_systems
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_steps_do_not_wait_for_the_gpu(system):
     """Except to draw the order of an epoch of 64 steps on the CPU. Logs do not wait either."""
@@ -68,7 +68,7 @@ def test_steps_do_not_wait_for_the_gpu(system):
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
-@every_system
+@all_systems
 def test_the_second_gpu_computes_the_same(system):
     one = point_of(system=system, steps=100)
     with torch.cuda.device(1):
@@ -76,7 +76,7 @@ def test_the_second_gpu_computes_the_same(system):
     np.testing.assert_array_equal(there, outcome(one))
 
 
-@every_system
+@all_systems
 def test_a_run_goes_on_from_its_state(system):
     one, device, states = point_of(system=system, steps=100), torch.device("cuda"), {}
     with torch.no_grad():

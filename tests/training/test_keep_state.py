@@ -23,17 +23,17 @@ def logs(study):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_more_steps_go_on_to_the_numbers_of_one_run(tmp_path, system, caplog):
-    own = {"system": system, **SYSTEMS[system]}
-    short = made(tmp_path / "a", 30, **own)
+    settings = {"system": system, **SYSTEMS[system]}
+    short = made(tmp_path / "a", 30, **settings)
     first = next(short.blocks)
     assert first.state.exists()
-    longer = keeping(tmp_path / "a", 60, **own)
+    longer = keeping(tmp_path / "a", 60, **settings)
     steps = [done % 60 or 60 for block in longer.blocks for done in steps_of(block)]
     assert min(steps) > 30 and not caplog.text  # no step is repeated, nothing is refused
-    assert logs(longer) == logs(made(tmp_path / "b", 60, **own))
+    assert logs(longer) == logs(made(tmp_path / "b", 60, **settings))
     # The state kept then is that of the new end, so runs can go on again.
-    again = made(tmp_path / "a", 75, **own)
-    assert logs(again) == logs(made(tmp_path / "c", 75, **own))
+    again = made(tmp_path / "a", 75, **settings)
+    assert logs(again) == logs(made(tmp_path / "c", 75, **settings))
 
 
 def test_fewer_logs_train_nothing(tmp_path):
@@ -55,16 +55,16 @@ def test_what_does_not_fit_begins_anew(tmp_path, caplog, changes, why):
     logged = {"log": {"curves": {"every": 10}}}
     made(tmp_path / "a", 20, **logged)
     other = {"steps": 40, **logged} | changes
-    found = made(tmp_path / "a", **other)
+    again = made(tmp_path / "a", **other)
     assert why in caplog.text
-    assert logs(found) == logs(made(tmp_path / "b", **other))
+    assert logs(again) == logs(made(tmp_path / "b", **other))
 
 
 def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     """A checkpoint also stores the kept states of groups that have not started."""
-    own = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
-    made(tmp_path / "a", 20, **own)
-    longer = keeping(tmp_path / "a", 40, **own)
+    settings = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
+    made(tmp_path / "a", 20, **settings)
+    longer = keeping(tmp_path / "a", 40, **settings)
     (block,) = longer.blocks
     monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
     monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # reports every step
@@ -72,7 +72,7 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     kill(block, 30)
     steps = steps_of(block)
     assert steps == [*range(30, 41), *range(61, 81)] or steps == [*range(31, 41), *range(61, 81)]
-    assert logs(longer) == logs(made(tmp_path / "b", 40, **own))
+    assert logs(longer) == logs(made(tmp_path / "b", 40, **settings))
 
 
 def test_without_it_nothing_is_kept(tmp_path):

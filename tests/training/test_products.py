@@ -25,10 +25,10 @@ def nearest(x, bits):
 def test_every_mantissa_is_rounded_to_the_nearest(kind):
     mantissas = (torch.arange(2**23, dtype=torch.int32) + 0x3F800000).view(torch.float32)
     for x in (mantissas, -1e-30 * mantissas):
-        found = products._ROUNDED[kind](x)
-        assert torch.equal(found, nearest(x, BITS[kind]))
-        assert torch.equal(found, products._ROUNDED[kind](found))
-    assert len(found.unique()) == 2 ** BITS[kind] + 1
+        rounded = products._ROUNDED[kind](x)
+        assert torch.equal(rounded, nearest(x, BITS[kind]))
+        assert torch.equal(rounded, products._ROUNDED[kind](rounded))
+    assert len(rounded.unique()) == 2 ** BITS[kind] + 1
     assert products._ROUNDED[kind](torch.tensor([torch.nan, torch.inf])).isfinite().sum() == 0
 
 
@@ -50,9 +50,9 @@ def test_products_are_those_of_rounded_factors(operation, kind):
     generator = torch.Generator().manual_seed(0)
     a, b = (torch.randn(shape, generator=generator) for shape in ((4, 3), (3, 5)))
     with products.rounded(kind):
-        found = operation(a, b)
-    assert torch.equal(found, operation(nearest(a, BITS[kind]), nearest(b, BITS[kind])))
-    assert not torch.equal(found, operation(a, b))
+        product = operation(a, b)
+    assert torch.equal(product, operation(nearest(a, BITS[kind]), nearest(b, BITS[kind])))
+    assert not torch.equal(product, operation(a, b))
 
 
 def test_float32_and_the_end_leave_products_alone():
@@ -119,11 +119,11 @@ def test_attention_in_one_kernel_is_rounded_forward_and_backward():
     inputs = [torch.randn(2, 3, 6, 4, generator=generator) for _ in range(3)]
 
     def gradients(mode, dtype):
-        own = [x.to(dtype, copy=True).requires_grad_() for x in inputs]
+        leaves = [x.to(dtype, copy=True).requires_grad_() for x in inputs]
         with mode:
-            found = scaled_dot_product_attention(*own)
-            (found**2).sum().backward()
-        return torch.cat([found.detach().flatten(), *(x.grad.flatten() for x in own)]).double()
+            out = scaled_dot_product_attention(*leaves)
+            (out**2).sum().backward()
+        return torch.cat([out.detach().flatten(), *(x.grad.flatten() for x in leaves)]).double()
 
     rounded = gradients(products.rounded("bfloat16"), torch.float32)
     plain = gradients(products.rounded("float32"), torch.float32)

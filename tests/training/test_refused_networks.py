@@ -104,20 +104,20 @@ REFUSED = {
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_trains_otherwise_is_refused(tmp_path, changes, said):
-    own = of(tmp_path, changes)
+    point = of(tmp_path, changes)
     with pytest.raises(CircletError, match=said) as caught:
-        job.run_block(own.blocks[0], "cpu")
+        job.run_block(point.blocks[0], "cpu")
     assert "\n" not in str(caught.value)
-    assert not own.blocks[0].log("runs").exists()
+    assert not point.blocks[0].log("runs").exists()
 
 
 def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path):
     """Even among runs that are trained one after another, of which few are tried."""
     frozen = {"init": "self.output.weight.requires_grad_(seeds.network != 1)"}
-    own = of(tmp_path, frozen, batched=False)
+    point = of(tmp_path, frozen, batched=False)
     said = r"network\(\): output.weight differs between seeds: .* requires a gradient"
     with pytest.raises(CircletError, match=said):
-        job.run_block(own.blocks[0], "cpu")
+        job.run_block(point.blocks[0], "cpu")
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,6 @@ def test_a_weight_that_is_frozen_for_one_seed_in_the_middle_is_refused(tmp_path)
 def test_a_weight_must_have_a_gradient_at_every_step_or_at_none(tmp_path, batched, condition):
     forward = f"h = self.hidden(pairs)\nreturn self.output(h) if {condition} else h[:, :7]"
     changes = {"forward": forward, "loss": "scores = network(pairs)"}
-    own = of(tmp_path, changes, batched, steps=200, weight_decay=10, batch_size=16)
+    point = of(tmp_path, changes, batched, steps=200, weight_decay=10, batch_size=16)
     with pytest.raises(CircletError, match=r"loss\(\) depends on output.* in some steps only"):
-        trained(own, [0, 1] if batched else [0])
+        trained(point, [0, 1] if batched else [0])

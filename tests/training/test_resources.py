@@ -69,8 +69,8 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
 
 
-def peak_mb(*command, every=1e9, **options):
-    return int(output_of(MEASURE, str(every), *command, **options)) * 1024 / 1e6
+def peak_mb(*command, checkpoint_seconds=1e9, **options):
+    return int(output_of(MEASURE, str(checkpoint_seconds), *command, **options)) * 1024 / 1e6
 
 
 LONG = ("couples", "parameters", "sequences", "wide", "logs", "runs", "double")
@@ -91,7 +91,7 @@ def test_blocks_stay_within_their_memory(tmp_path, name):
 def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
     system, settings = BLOCKS["parameters"]
     study = planning.plan(config(tmp_path, system=system, **settings))
-    peak = peak_mb("run", "--device", "cpu", "--study", study.json, every=0.05)
+    peak = peak_mb("run", "--device", "cpu", "--study", study.json, checkpoint_seconds=0.05)
     assert peak <= cost.memory_mb(next(study.blocks))
 
 

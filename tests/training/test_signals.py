@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PATIENCE, config
+from conftest import TIMEOUT_S, config
 
 from circlet.study import planning
 from circlet.training import checkpoint
@@ -42,7 +42,7 @@ def test_a_signal_to_the_real_command(tmp_path):
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert "% done" in process.stderr.readline()  # printed after five seconds
         process.terminate()
-        said = process.communicate(timeout=PATIENCE)[1]
+        said = process.communicate(timeout=TIMEOUT_S)[1]
     assert process.returncode == 128 + signal.SIGTERM
     assert said == (f"ended by SIGTERM: saved {block.checkpoint}, rerun the command to resume\n")
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

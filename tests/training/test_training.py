@@ -17,7 +17,7 @@ from circlet.training.stack import Stack
 @pytest.mark.parametrize("decoupled", [True, False])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-14)])
 def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decoupled):
-    found = []
+    ends = []
     for has_kernel in (True, False):
         generator = torch.Generator().manual_seed(0)
         values = torch.randn(4, 30, generator=generator, dtype=dtype)
@@ -26,8 +26,8 @@ def test_without_its_kernel_adam_takes_the_same_steps(dtype, tolerance, decouple
         optimizer.kernel = optimizer.kernel if has_kernel else None
         for _ in range(100):
             optimizer.step({(1, 1): torch.randn(4, 30, generator=generator, dtype=dtype)})
-        found.append((values, optimizer.means[1, 1], optimizer.squares[1, 1], optimizer.steps))
-    for fused, plain in zip(*found, strict=True):
+        ends.append((values, optimizer.means[1, 1], optimizer.squares[1, 1], optimizer.steps))
+    for fused, plain in zip(*ends, strict=True):
         torch.testing.assert_close(plain, fused, rtol=0, atol=tolerance)
 
 
@@ -45,8 +45,8 @@ def test_logs_have_the_declared_columns_and_come_back_as_they_went(tmp_path, sys
     signals = parquet.read_log(block, "signals")
     last = embeddings[(embeddings["seed"] == 1) & (embeddings["step"] == 4)]
     expected = spectrum.signals(np.stack(last["vector"]))[1:9]
-    found = signals[(signals["seed"] == 1) & (signals["step"] == 4)]["signal"]
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    logged = signals[(signals["seed"] == 1) & (signals["step"] == 4)]["signal"]
+    np.testing.assert_allclose(logged, expected, rtol=1e-4)
 
 
 def test_footer_says_what_made_a_log(tmp_path):

@@ -63,12 +63,12 @@ def loss(network, examples):
 
 def metrics(network, parts):
 {metrics}
-    found = {{}}
+    measured = {{}}
     for part, examples in parts.items():
         right = network(examples[0]).argmax(-1) == examples[1]
-        found |= {{f"{{part}}_loss": loss(network, examples),
-                   f"{{part}}_accuracy": right.double().mean()}}
-    return found
+        measured |= {{f"{{part}}_loss": loss(network, examples),
+                      f"{{part}}_accuracy": right.double().mean()}}
+    return measured
 
 
 {more}
@@ -154,18 +154,18 @@ EQUAL = {
 @pytest.mark.parametrize(("batched", "changes"), EQUAL.values(), ids=EQUAL)
 def test_what_is_right_equals_a_plain_loop(tmp_path, batched, changes):
     """The plain loop trains with a class of `torch.optim`."""
-    own = of(tmp_path, changes, batched, steps=20)
-    assert verify(own, own.every_seed, CPU) < 1e-9
+    user_point = of(tmp_path, changes, batched, steps=20)
+    assert verify(user_point, user_point.every_seed, CPU) < 1e-9
     seeds = [0, 1, 2] if batched else [2]
-    *_, group = run_group(own, seeds, CPU)
-    for weight, expected in plain_loop(own, 2).items():
+    *_, group = run_group(user_point, seeds, CPU)
+    for weight, expected in plain_loop(user_point, 2).items():
         torch.testing.assert_close(group.stack.arrays[weight][-1], expected, rtol=0, atol=1e-12)
 
 
 def test_code_may_demand_the_numbers_of_its_experiment(tmp_path):
     loss = {"loss": "scores = network(pairs) @ torch.eye(7)"}
-    own = of(tmp_path, loss, dtype="float32")
-    verify(own, own.every_seed, CPU)
+    single = of(tmp_path, loss, dtype="float32")
+    verify(single, single.every_seed, CPU)
     other = of(tmp_path / "float64", loss, dtype="float64")
     with pytest.raises(RuntimeError, match="same dtype"):
         verify(other, other.every_seed, CPU)
@@ -187,21 +187,21 @@ def test_trained_networks_are_put_together_again(tmp_path, system):
     (block,) = point(system, results=tmp_path, runs=3, steps=20, dtype="float32").blocks
     job.run_block(block, "cpu")
     runs = parquet.read_log(block, "runs").set_index("seed")
-    own = import_module(block.point.system.equations)
-    found = list(networks.trained(block, own))
-    assert [run_id for run_id, *_ in found] == [block.point.run_id(seed) for seed in runs.index]
-    for (_, network, parts), (_, logged) in zip(found, runs.iterrows(), strict=True):
-        if hasattr(own, "metrics"):
-            measured = own.metrics(network, parts)
+    equations = import_module(block.point.system.equations)
+    trained = list(networks.trained(block, equations))
+    assert [run_id for run_id, *_ in trained] == [block.point.run_id(seed) for seed in runs.index]
+    for (_, network, parts), (_, logged) in zip(trained, runs.iterrows(), strict=True):
+        if hasattr(equations, "metrics"):
+            measured = equations.metrics(network, parts)
         else:
-            measured = {f"{name}_loss": own.loss(network, values) for name, values in parts.items()}
+            measured = {f"{k}_loss": equations.loss(network, v) for k, v in parts.items()}
         assert measured
         for name, value in measured.items():
             assert float(value) == pytest.approx(logged[name], rel=1e-4, abs=1e-6)
 
 
 def test_what_cannot_be_put_together_is_one_line(tmp_path):
-    own, other = (
+    equations, other = (
         import_module(f"circlet.collections.networks.equations.{name}")
         for name in ("quadratic", "letters")
     )
@@ -212,4 +212,4 @@ def test_what_cannot_be_put_together_is_one_line(tmp_path):
     log = structs.replace(block.point.settings.log, parameters=None)
     unlogged = replace(block.point, settings=structs.replace(block.point.settings, log=log))
     with pytest.raises(CircletError, match=r"write log: {parameters: {}}"):
-        next(networks.trained(replace(block, point=unlogged), own))
+        next(networks.trained(replace(block, point=unlogged), equations))

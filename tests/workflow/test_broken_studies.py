@@ -19,8 +19,8 @@ def smoke(folder, **parameters):
     }
     roles = {role: name for role, name in whole["reproduce"].items() if name in experiments}
     plots = [{"points": "primes"}, {"trajectories": "primes"}, {"curves": "primes"}]
-    own = {"experiments": experiments, "reproduce": roles, "figures": plots}
-    return planning.plan({"results": str(folder)} | own)
+    changed = {"experiments": experiments, "reproduce": roles, "figures": plots}
+    return planning.plan({"results": str(folder)} | changed)
 
 
 ROLES = ("table1", "weight_magnitudes", "projection_gallery", "network_forces")
@@ -37,8 +37,8 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_figures_and_a_report(
 ):
     """Diverged runs have rows and are counted; no claim is judged."""
     if roles:
-        own = config(tmp_path, system=system, parameters=parameters, steps=20)
-        study = planning.plan(own | {"reproduce": dict.fromkeys(roles, "e")})
+        settings = config(tmp_path, system=system, parameters=parameters, steps=20)
+        study = planning.plan(settings | {"reproduce": dict.fromkeys(roles, "e")})
     else:
         study = smoke(tmp_path, **parameters)
     make_all(run_blocks(study))
@@ -59,7 +59,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_figures_and_a_report(
 
 def test_fits_of_too_few_steps_say_so(tmp_path):
     """Ten steps suffice for the unknowns of 2 frequencies, but not for those of 11."""
-    found = {}
+    statuses = {}
     for p in (5, 23):
         settings = experiment("embedding_mlp", parameters={"p": p, "d": 4, "hidden": 4}, steps=10,
                               log={"signals": {"every": 1}})  # fmt: skip
@@ -67,8 +67,8 @@ def test_fits_of_too_few_steps_say_so(tmp_path):
         study = run_blocks(planned(tmp_path / str(p), roles, e=settings))
         fits = make_tables(study, "ode_fits")
         assert set(fits["n_steps"]) == {10}
-        found[p] = set(fits["status"])
-    assert found == {5: {"fitted"}, 23: {"too_few_steps"}}
+        statuses[p] = set(fits["status"])
+    assert statuses == {5: {"fitted"}, 23: {"too_few_steps"}}
 
 
 def test_tables_hold_what_the_logs_say(tmp_path):

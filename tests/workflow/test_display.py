@@ -8,16 +8,16 @@ import sys
 import time
 
 import pytest
-from conftest import PATIENCE, ROOT, config, experiment
+from conftest import ROOT, TIMEOUT_S, config, experiment
 
 from circlet.study import cost, planning, targets
 
 
 def study_of(project, **changes):
     """Write a small study, ``config/mine.yaml``; return its config."""
-    own = config("results/mine", system="particles", seeds={"count": 4}) | changes
-    project.write("config/mine.yaml", own)
-    return own
+    study = config("results/mine", system="particles", seeds={"count": 4}) | changes
+    project.write("config/mine.yaml", study)
+    return study
 
 
 class OnTerminal:
@@ -40,7 +40,7 @@ class OnTerminal:
 
     def reads(self, until=None):
         """Return its output up to its end, or until a text appears."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT_S
         while until is None or until not in self.said:
             assert time.monotonic() < deadline, self.said.decode()
             try:
@@ -52,7 +52,7 @@ class OnTerminal:
     def ends(self):
         """Return its output and its exit status."""
         said = self.reads()
-        return said, self.process.wait(timeout=PATIENCE)
+        return said, self.process.wait(timeout=TIMEOUT_S)
 
 
 def plain(said):
@@ -111,9 +111,9 @@ def test_a_failure_is_told(empty_project):
 
 
 def test_no_result_depends_on_where_checkpoints_are_copied(tmp_path):
-    own = config(tmp_path / "results")
+    study = config(tmp_path / "results")
     keys = [
-        [t.key for t in targets.ordered(planning.plan(own | {"checkpoints": address}))]
+        [t.key for t in targets.ordered(planning.plan(study | {"checkpoints": address}))]
         for address in (None, "s3://bucket/checkpoints")
     ]
     assert keys[0] == keys[1]
@@ -129,9 +129,9 @@ def test_figures_that_take_little_training_come_first_with_what_they_are_made_fr
         return sum(cost.cpu_seconds(block) for point in points for block in point.blocks)
 
     for figure in figures:
-        own = others[f"figures/{figure.name}"]
-        assert all(others[f"{t.kind}/{t.name}"] >= own for t in targets.with_dependencies(figure))
-        assert all(experiments[name] >= own for name in targets.trained_for(figure))
+        least = others[f"figures/{figure.name}"]
+        assert all(others[f"{t.kind}/{t.name}"] >= least for t in targets.with_dependencies(figure))
+        assert all(experiments[name] >= least for name in targets.trained_for(figure))
     ordered = sorted(figures, key=lambda figure: -others[f"figures/{figure.name}"])
     takes = [seconds(figure) for figure in ordered]
     assert takes == pytest.approx(sorted(takes))  # sums in another order

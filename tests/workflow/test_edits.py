@@ -45,7 +45,7 @@ FIRST = {name: values[0] for name, values in CHOICES.items()}
 
 def config_of(chosen):
     """Return the config with a choice for each name."""
-    own = {name: chosen[name] for name in ("steps", "dtype", "block", "log")}
+    common = {name: chosen[name] for name in ("steps", "dtype", "block", "log")}
     small = {"p": chosen["p"], "d": 4, "hidden": 4}
     start = experiment("embedding_mlp", parameters=small, seeds=chosen["seeds"], log={})
     keep = {"keep": {"strongest": chosen["strongest"], "of": chosen["start"]}}
@@ -54,7 +54,7 @@ def config_of(chosen):
             "constant_attention",
             parameters={"p": 5, "hidden": chosen["hidden"]},
             sweep={"weight_decay": chosen["decays"]},
-            **own,
+            **common,
         ),
         chosen["start"]: start,
         "kept": start | {"steps": chosen["steps of kept"], "interventions": [keep]},

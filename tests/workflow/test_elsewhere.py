@@ -38,13 +38,13 @@ class Folder:
 
     def run(self, *command, check=True, **environment):
         """Run a module with the folder's Python; return its output on both streams."""
-        known = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        known["PATH"] = f"{Path(self.python).parent}:{known['PATH']}"  # an activated environment
+        usual = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        usual["PATH"] = f"{Path(self.python).parent}:{usual['PATH']}"  # an activated environment
         if self.python == sys.executable:
-            known["PYTHONPATH"] = str(ROOT / "src")
+            usual["PYTHONPATH"] = str(ROOT / "src")
         how = () if command[0] == "-c" else ("-m",)
         done = subprocess.run(
-            [self.python, *how, *map(str, command)], cwd=self.path, env=known | environment,
+            [self.python, *how, *map(str, command)], cwd=self.path, env=usual | environment,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         assert (done.returncode == 0) == check, done.stdout
@@ -64,7 +64,7 @@ def dumped(content):
     return yaml.safe_dump(content, sort_keys=False)
 
 
-def own_collection(folder, is_broken=False):
+def copy_collection(folder, is_broken=False):
     """Copy a user's collection into a folder; the runs of a broken one fail."""
     copied = shutil.copytree(MINE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     if is_broken:
@@ -108,20 +108,20 @@ def python(wheel, tmp_path_factory):
     python = folder / "bin/python"
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
-    [own] = folder.glob("lib/python*/site-packages")
-    [circlet_itself] = metadata.distributions(name="circlet", path=[str(own)])
-    todo, known = needs(circlet_itself, ()), set()
+    [packages] = folder.glob("lib/python*/site-packages")
+    [circlet_itself] = metadata.distributions(name="circlet", path=[str(packages)])
+    todo, linked = needs(circlet_itself, ()), set()
     while todo:
         one = todo.pop()
-        if str(one) not in known:
-            known.add(str(one))
-            found = metadata.distribution(one.name)
-            assert one.specifier.contains(found.version, prereleases=True), one
-            todo += needs(found, one.extras)
-            for name in {file.parts[0] for file in found.files} - {"..", "__pycache__"}:
-                if not (own / name).exists():
-                    (own / name).symlink_to(found.locate_file(name))
-    assert not (own / "pytest").exists()
+        if str(one) not in linked:
+            linked.add(str(one))
+            distribution = metadata.distribution(one.name)
+            assert one.specifier.contains(distribution.version, prereleases=True), one
+            todo += needs(distribution, one.extras)
+            for name in {file.parts[0] for file in distribution.files} - {"..", "__pycache__"}:
+                if not (packages / name).exists():
+                    (packages / name).symlink_to(distribution.locate_file(name))
+    assert not (packages / "pytest").exists()
     return python
 
 
@@ -213,7 +213,7 @@ STUDY = config(system="particles") | {"reproduce": {}}
 def test_the_command_for_what_is_done_works_as_it_is_printed(tmp_path):
     """This includes configs of several files, calls from another folder, and paths with spaces."""
     folder = Folder(tmp_path / "a folder")
-    own_collection(folder.path / "mine", is_broken=True)
+    copy_collection(folder.path / "mine", is_broken=True)
     study = config_of("mine") | {"reproduce": {}}
     study["experiments"]["done"] = experiment("particles")
     (folder.path / "my study.yaml").write_text(dumped(study))

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from conftest import PATIENCE, SYSTEMS, mounted, wait
+from conftest import SYSTEMS, TIMEOUT_S, mounted, wait
 from test_workflow import STUDY, edited
 
 
@@ -89,7 +89,7 @@ def test_two_runs_at_once(half_project):
         wait(lambda: list(half_project.folder.glob("results/smoke/job_logs/**/*.log")))
         text = fails(half_project)
         assert "another Snakemake works on results/smoke (process " in text
-        assert first.wait(timeout=PATIENCE) == 0
+        assert first.wait(timeout=TIMEOUT_S) == 0
     finally:
         first.kill()
     assert "table_structures" not in half_project.would_run()

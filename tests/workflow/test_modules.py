@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT, config_of, experiment
 from projects import module
-from test_elsewhere import HEAD, STUDY, Folder, own_collection
+from test_elsewhere import HEAD, STUDY, Folder, copy_collection
 
 from circlet.storage import locks, parquet
 from circlet.study import planning, targets
@@ -52,7 +52,7 @@ def test_the_results_of_a_module_are_locked_and_its_failures_are_explained(tmp_p
     events += "onerror:\n    pipeline.explain()\n"
     text = events + HEAD + module("one") + module("two")
     folder = Folder(tmp_path / "host", text, {"one": config_of("mine"), "two": STUDY})
-    own_collection(folder.path / "mine", is_broken=True)
+    copy_collection(folder.path / "mine", is_broken=True)
     with locks.lock(folder.path / "two/results"):
         said = folder.snakemake("one_table_runs", check=False)
     assert f"another Snakemake works on two/results (process {os.getpid()} on" in said
@@ -91,9 +91,9 @@ def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
 def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
     """Both collections would be the same Python package."""
     folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
-    for own in folders:
-        own_collection(own)
-    given = {name: config_of(str(own)) for name, own in zip(("one", "two"), folders, strict=True)}
+    for copy in folders:
+        copy_collection(copy)
+    given = {name: config_of(str(copy)) for name, copy in zip(("one", "two"), folders, strict=True)}
     folder = Folder(tmp_path / "host", HEAD + module("one") + module("two"), given)
     assert folder.line("--dry-run") == (
         f"error: module two: collections: {folders[1]} and {folders[0]} of another module have one "
@@ -105,7 +105,7 @@ def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
 def test_a_module_with_a_collection_and_its_captions(tmp_path):
     """Captions are in Snakemake's report; also those of a changed rule, and of a nested module."""
     folder = Folder(tmp_path / "host", config={"study": config_of("mine")})
-    own_collection(folder.path / "mine")
+    copy_collection(folder.path / "mine")
     inner = module("one", config="config", prefix="inner")
     inner += "use rule table_runs from one as one_table_runs with:\n    threads: 2\n"
     (folder.path / "inner.smk").write_text(inner)

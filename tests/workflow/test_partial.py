@@ -25,8 +25,8 @@ def partial(study):
 @pytest.fixture
 def half_done(tmp_path):
     """Two points of two blocks each; of the second point only one block is done."""
-    own = config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
-    study = planning.plan(own | {"reproduce": {"table1": "e"}, "figures": []})
+    swept = config(tmp_path, sweep={"weight_decay": [0, 1]}, seeds={"count": 4})
+    study = planning.plan(swept | {"reproduce": {"table1": "e"}, "figures": []})
     for block in list(study.blocks)[:3]:
         job.run_block(block, "cpu")
     return study

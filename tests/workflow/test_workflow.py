@@ -37,13 +37,13 @@ def test_what_is_new_runs_and_nothing_else(project):
     """
 
     def change(study):
-        every = study["experiments"]
-        every["weight_decay"]["sweep"].update(weight_decay=[0.6, 1, 0.3])
-        every["weight_decay"]["seeds"].update(count=10)
-        every["decay_scan"].update(parameters={"learning_rate": 0.02})
-        every["alignment"]["seeds"].update(count=40)
-        every["trajectory"].update(steps=81)
-        every["extra"] = {"system": "particles", "steps": 5, "block": 4, "seeds": {"count": 4}}
+        experiments = study["experiments"]
+        experiments["weight_decay"]["sweep"].update(weight_decay=[0.6, 1, 0.3])
+        experiments["weight_decay"]["seeds"].update(count=10)
+        experiments["decay_scan"].update(parameters={"learning_rate": 0.02})
+        experiments["alignment"]["seeds"].update(count=40)
+        experiments["trajectory"].update(steps=81)
+        experiments["extra"] = experiment("particles", block=4, seeds={"count": 4})
 
     edited(project, change)
     system = "src/circlet/collections/odonnat/systems/sparse_transformer.py"
@@ -121,9 +121,9 @@ def test_figures_and_pages_by_snakemake(finished, project):
 
 
 def test_targets(empty_project):
-    own = config("results/mine") | {"figures": [{"distributions": "e"}]}
-    own["experiments"]["forces"] = experiment("particles")
-    empty_project.write("config/mine.yaml", own)
+    study = config("results/mine") | {"figures": [{"distributions": "e"}]}
+    study["experiments"]["forces"] = experiment("particles")
+    empty_project.write("config/mine.yaml", study)
     for target, rule, absent in (
         ("tables", "table_structures", "figure_e_distributions"),
         ("figures", "figure_e_distributions", "report"),

@@ -33,9 +33,9 @@ def loss(network, examples):
 
 
 def metrics(network, parts):
-    found = {}
+    measured = {}
     for part, (pairs, target) in parts.items():
         logits = network(pairs)
-        found[f"{part}_loss"] = functional.cross_entropy(logits, target)
-        found[f"{part}_accuracy"] = (logits.argmax(-1) == target).double().mean()
-    return found
+        measured[f"{part}_loss"] = functional.cross_entropy(logits, target)
+        measured[f"{part}_accuracy"] = (logits.argmax(-1) == target).double().mean()
+    return measured

@@ -10,7 +10,7 @@ READS = "parameters"
 
 
 def apply(arrays, stream, parent, share, shuffle):
-    found = {name: (1 - share) * values + share * parent[name] for name, values in arrays.items()}
+    mixed = {name: (1 - share) * values + share * parent[name] for name, values in arrays.items()}
     if shuffle:
-        found["embedding"] = stream.permutation(found["embedding"])
-    return found
+        mixed["embedding"] = stream.permutation(mixed["embedding"])
+    return mixed
