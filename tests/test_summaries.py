@@ -35,19 +35,26 @@ def judged(tmp_path_factory):
     made = config(tmp_path_factory.mktemp("judged")) | {"reproduce": {"table1": "e"}}
     study = run_blocks(planning.plan(made))
     make_tables(study)
+    draw_nothing(study)
     return study
+
+
+def draw_nothing(study):
+    """Write empty pictures in place of the figures of a study."""
+    for path in [path for figure in targets.figures(study) for path in figure.outputs]:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("<svg/>")
 
 
 @pytest.fixture
 def reported(judged, tmp_path):
-    """A study with no figures to draw, a scorecard of one row, and known runs."""
+    """A study with empty figures, a scorecard of one row, and known runs."""
     study = judged.staged(shutil.copytree(judged.results, tmp_path / "results"))
     plant(study, ROW)
     return study
 
 
-def test_the_report_shows_the_numbers_of_the_tables(reported, monkeypatch):
-    monkeypatch.setattr(targets, "figures", lambda _: [])
+def test_the_report_shows_the_numbers_of_the_tables(reported):
     report.make(targets.report(reported))
     page = (reported.results / "report.html").read_text()
     row = page[page.index('<tr id="x">') :]
@@ -146,8 +153,7 @@ def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(rep
     assert reason(claim=disagrees) == ""
 
 
-def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported, monkeypatch):
-    monkeypatch.setattr(targets, "figures", lambda _: [])
+def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported):
     claim = claims.read(reported).query("reason != ''").iloc[0]
     plant(reported, ROW | {"claim": claim["claim"]})
     report.make(targets.report(reported))
@@ -158,11 +164,11 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
     assert f"[20, 24] (11 of our 50)</span> (deviates). {claim['reason']}" in story
 
 
-def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path, monkeypatch):
+def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path):
     study = ran(tmp_path, sweep={"weight_decay": [0, 1]})
-    monkeypatch.setattr(targets, "figures", lambda _: [])
     page = targets.report(study)
     make_tables(study)
+    draw_nothing(study)
     report.make(page)
     text = page.outputs[0].read_text()
     assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
@@ -175,22 +181,17 @@ def test_the_optimiser_is_named_as_it_is_whatever_its_weight_decay():
     assert experiments.setting([point])["setting"].endswith("5 steps of AdamW")
 
 
-def test_a_claim_and_its_figure_lead_to_each_other(reported, monkeypatch):
+def test_a_claim_and_its_figure_lead_to_each_other(reported):
     """The row's claim is unknown at first, then one that names the figure."""
-    (drawn,) = [p for p in targets.figures(reported) if p.name == "imperfections_accuracy"]
-    for path in drawn.outputs:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("<svg/>")
-    monkeypatch.setattr(targets, "figures", lambda _: [drawn])
-    published = claims.read(reported)
-    claim = published[published["figure"] == drawn.name]["claim"].iloc[0]
+    name = "imperfections_accuracy"
+    claim = claims.read(reported).query("figure == @name")["claim"].iloc[0]
     for row, together in ((ROW | {"claim": claim}, True), (ROW, False)):
         plant(reported, row)
         report.make(targets.report(reported))
         page = (reported.results / "report.html").read_text()
-        figure = page[page.index(f'<figure id="{drawn.name}"') : page.index("</figure>")]
+        figure = page[page.index(f'<figure id="{name}"') :].partition("</figure>")[0]
         assert ('<a href="#musat-verdicts">Verdicts</a>: ' in figure) == together
-        assert (f'<a href="#{drawn.name}">Table 1</a>' in page) == together
+        assert (f'<a href="#{name}">Table 1</a>' in page) == together
         assert 'id="musat-verdicts"' in page
 
 

@@ -79,14 +79,15 @@ def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
     monkeypatch.setattr(training.time, "perf_counter", lambda: len(passed))
     monkeypatch.setattr(training, "run_group", run_group)
     at_once(monkeypatch)
+    runs = 50
     for system in SYSTEMS:
-        runs = 50
         together = training.block(system, runs).point.cpu_batch(runs)
         passed.clear()
         way = training.pytorch(system, runs, CPU)
         assert len(made[-1]) == together  # as in a job
         # Initial arrays are no step; a window ends with the step in which its time runs out.
         assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
+    assert len(made) == 6
 
 
 @built

@@ -49,12 +49,13 @@ READS = "words => document.getElementById('reading-now').textContent.startsWith(
 
 
 def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
-    page = page_of()
+    page, names = page_of(), []
     listed = table("explorer_runs", finished)
     for system in choices(page, "system"):
         page.select_option("#system", label=system)
         page.wait_for_function(CHOSEN, arg=[0, system.split(" ")[0]])
         for name in values(page, "experiment"):
+            names.append(name)
             page.select_option("#experiment", name)
             page.wait_for_function(CHOSEN, arg=[1, name])
             points = STUDY.experiment(name)
@@ -64,16 +65,16 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
                 if page.is_visible("#points"):  # a single point is chosen already
                     page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
-                first = f"#run-list input[value='{point.run_id(point.every_seed[0])}']"
-                page.wait_for_selector(first)
+                page.wait_for_selector(f"#run-list input[value='{runs[0]}']")
                 words = page.inner_text("#point-note").split(": ")[1].split("; ")
                 assert set(words) >= {
                     f"{name} ({n} of {counts.sum()})" for name, n in counts.items()
                 }
                 assert page.locator("#run-list input").count() == point.count
-                for seed in (point.every_seed[-1], point.every_seed[0]):
-                    page.check(f"#run-list input[value='{point.run_id(seed)}']")
-                    page.wait_for_function(READS, arg=f"seed {seed}: ")
+                for i in (-1, 0):
+                    page.check(f"#run-list input[value='{runs[i]}']")
+                    page.wait_for_function(READS, arg=f"seed {point.every_seed[i]}: ")
+    assert len(names) == len({*names}) == 24
 
 
 def test_runs_can_be_sorted_and_filtered(page_of, finished):

@@ -157,6 +157,7 @@ def test_epochs_of_the_list_are_those_of_the_table(page_of, finished):
     page = page_of(at(TRANSFORMER))
     heads = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
     ids = page.eval_on_selector_all("#run-list input", "all => all.map(one => one.value)")
+    assert len(ids) == 4
     epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
     for name, of in (("structure_epoch", "structure_step"), ("fit_epoch", "fit_step")):
         shown = column(page, heads.index(name) + 1)

@@ -120,9 +120,9 @@ def test_a_run_starts_from_the_strongest_circles_of_its_base(tmp_path):
         starts=small(interventions=[{"keep": {"strongest": 2, "of": "base"}}], block=1),
     )
     run_blocks(whole)
-    for block in (b for p in whole.experiment("starts") for b in p.blocks):
+    [point] = whole.experiment("starts")
+    for seed, block in zip((0, 1), point.blocks, strict=True):
         assert [b.name for b in block.parents] == ["00000-00001"]
-        seed = block.first
         base = parquet.read_log(block.parents[0], "signals").query(f"seed == {seed}")
         strongest = base[base["step"] == 5].nlargest(2, "signal")["frequency"]
         mine = parquet.read_log(block, "signals").query("step == 0")

@@ -71,7 +71,9 @@ def test_the_job_of_a_block_has_the_names_and_makes_what_is_planned(sweep):
     for system, kind in ((s, k) for s in systems for k in kinds if k in SYSTEMS[s].kinds):
         for i, schedule in enumerate(({}, {"every": 2}, {"at": [3]}, {"every": 50})):
             experiments[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
-    for block in planned(**experiments).blocks:
+    blocks = list(planned(**experiments).blocks)
+    assert {block.point.experiment for block in blocks} == experiments.keys()
+    for block in blocks:
         (again,) = planning.plan(json.loads(block.json)).blocks
         assert (again.logs, again.inputs, again.json) == (block.logs, block.inputs, block.json)
         assert again.point.spec == block.point.spec, block.key

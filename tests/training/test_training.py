@@ -111,11 +111,13 @@ def test_seconds_are_cpu_time_that_the_runs_share(monkeypatch):
     assert list(runs["seconds"]) == [17.5] * 4  # seven times ten seconds, shared by four runs
 
 
-def test_outcomes_are_written_last(tmp_path, monkeypatch):
-    written = []
-    monkeypatch.setattr(job.parquet, "write", lambda _, path, __: written.append(path.stem))
-    job.run_block(point_of(tmp_path).blocks[0], "cpu")
-    assert written[-1] == "runs"
+@pytest.mark.parametrize("kind", ["curves", "signals", "embeddings", "parameters"])
+def test_outcomes_are_written_last(tmp_path, kind):
+    [block] = point_of(tmp_path).blocks
+    block.log(kind).mkdir(parents=True)  # so that this log cannot be written
+    with pytest.raises(CircletError, match=f"{kind}.*Is a directory"):
+        job.run_block(block, "cpu")
+    assert not block.log("runs").exists()
 
 
 @pytest.mark.parametrize("name", ["a", "b"])

@@ -1,6 +1,5 @@
 """A sweep whose processes are killed at random, again and again, ends with the same tables."""
 
-import collections
 import contextlib
 import os
 import random
@@ -40,102 +39,115 @@ TABLES = {t.name: t for made in targets.tables(STUDY) if made.name in MADE
           for t in targets.with_dependencies(made)}  # fmt: skip
 
 
-def processes(token):
-    """Return the ids of all processes of this test: they have its token."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if token in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-    return sorted(found)
+class Sweep:
+    """A study that Snakemake makes in a copy of the project, and all processes of it."""
+
+    def __init__(self, project):
+        self.project = project
+        self.printed = project.folder / "said.txt"
+        self.token = f"CIRCLET_CHAOS={os.getpid()}"  # in the environment of the processes
+        project.write("config/chaos.yaml", CONFIG)
+        # Checkpoints as often as in blocks of hours, relative to their length.
+        file, usual = "src/circlet/training/checkpoint.py", "FIRST, MOST = 10.0, 600.0"
+        project.edit(file, usual, "FIRST, MOST = 0.01, 0.02")
+
+    def start(self):
+        command = ["snakemake", *(f"table_{name}" for name in MADE), "--profile", "profiles/local",
+                   "--cores", "2", "--configfile", "config/chaos.yaml"]  # fmt: skip
+        with self.printed.open("a") as output:
+            self.snakemake = self.project.begin(
+                *command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def processes(self):
+        """Return the ids of all processes, in order."""
+        ids = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if self.token.encode() in (folder / "environ").read_bytes():
+                    ids.append(int(folder.name))
+        return sorted(ids)
+
+    def job(self, chance):
+        """Return any job; None if there is none."""
+        jobs = [process for process in self.processes() if process != self.snakemake.pid]
+        return chance.choice(jobs) if jobs else None
+
+    def job_with_checkpoint(self):
+        """Return a training job that has saved a checkpoint; None if Snakemake ends before."""
+        while self.snakemake.poll() is None:
+            for process in self.processes():
+                with contextlib.suppress(OSError, ValueError):
+                    command = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+                    logs = command[command.index("--log") + 1].replace("job_logs/", "logs/")
+                    folder = self.project.folder / logs.removesuffix(".log")
+                    if command[3] == "run" and (folder / "checkpoint.pt").exists():
+                        return process
+            time.sleep(0.01)
+        return None
+
+    def go_on(self):
+        """Start Snakemake again if it has ended; if the study is done, from its beginning."""
+        if self.snakemake.poll() is None:
+            return
+        if self.snakemake.returncode == 0:
+            while self.processes():  # until jobs of a killed Snakemake have ended
+                time.sleep(0.1)
+            shutil.rmtree(self.project.folder / "results")
+        self.start()
+
+    def finish(self):
+        """Re-run until Snakemake succeeds: a plain re-run finishes, or says what prevents it."""
+        self.snakemake.wait()
+        for _ in range(3):
+            self.start()
+            if self.snakemake.wait() == 0:
+                return
+        raise AssertionError(self.printed.read_text()[-3000:])
+
+    def end(self):
+        for process in self.processes():
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        self.snakemake.wait()
 
 
-def with_checkpoint(token, folder, snakemake):
-    """Return a training job that has saved a checkpoint; None if Snakemake ends before."""
-    while snakemake.poll() is None:
-        for process in processes(token):
-            with contextlib.suppress(OSError, ValueError):
-                said = Path(f"/proc/{process}/cmdline").read_text().split("\0")
-                logs = said[said.index("--log") + 1].replace("job_logs/", "logs/")
-                saved = folder / logs.removesuffix(".log") / "checkpoint.pt"
-                if said[3] == "run" and saved.exists():
-                    return process
-        time.sleep(0.01)
-    return None
+def kill_at_random(sweep):
+    """Kill Snakemake, its shells and its jobs; between kills there are only plain re-runs."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    start_seconds = time.monotonic() - began  # so far apart, some jobs get beyond their start
+    chance, kills = random.Random(0), 0
+    sweep.start()
+    while kills < KILLS:
+        time.sleep(chance.uniform(0, start_seconds))  # the time is random, too
+        sweep.go_on()
+        # One victim in four is Snakemake, which needs a second to begin; the others are jobs.
+        # Chance may hit no job beyond its start, so some kills wait for a checkpoint.
+        victims = (
+            lambda: sweep.job(chance), sweep.job_with_checkpoint,
+            lambda: sweep.job(chance), lambda: sweep.snakemake.pid,
+        )  # fmt: skip
+        if victim := victims[kills % 4]():
+            with contextlib.suppress(OSError):
+                os.kill(victim, signal.SIGKILL)
+                kills += 1
 
 
 @pytest.mark.slow
 def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
-    """Kill Snakemake, its shells and its jobs; between kills there are only plain re-runs.
-
-    If the study is done before all kills, it begins anew.
-    """
-    # Checkpoints as often as in blocks of hours, relative to their length.
-    empty_project.edit(
-        "src/circlet/training/checkpoint.py",
-        "FIRST, MOST = 10.0, 600.0",
-        "FIRST, MOST = 0.01, 0.02",
-    )
-    chance = random.Random(0)
-    token = f"CIRCLET_CHAOS={os.getpid()}"
-    monkeypatch.setenv(*token.split("="))
-    command = ["snakemake", *(f"table_{name}" for name in MADE), "--profile", "profiles/local",
-               "--cores", "2", "--configfile", "config/chaos.yaml"]  # fmt: skip
-    empty_project.write("config/chaos.yaml", CONFIG)
-    said = empty_project.folder / "said.txt"
-
-    def start():
-        with said.open("a") as output:
-            return empty_project.begin(
-                *command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
-
-    # Kills are so far apart that some jobs get beyond their start.
-    began = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import torch"], check=True)
-    start_seconds = time.monotonic() - began
-    kills, victims = 0, collections.Counter()
-    snakemake = start()
+    """If the study is done before all kills, it begins anew."""
+    sweep = Sweep(empty_project)
+    monkeypatch.setenv(*sweep.token.split("="))
     try:
-        while kills < KILLS:
-            time.sleep(chance.uniform(0, start_seconds))  # the time is random, too
-            if snakemake.poll() is not None:
-                if snakemake.returncode == 0:
-                    while processes(token.encode()):  # until jobs of a killed Snakemake have ended
-                        time.sleep(0.1)
-                    shutil.rmtree(empty_project.folder / "results")
-                snakemake = start()
-            # One victim in four is Snakemake, which needs a second to begin; the others are jobs.
-            # Chance may hit no job beyond its start, so some kills wait for a checkpoint.
-            alive = processes(token.encode())
-            jobs = [process for process in alive if process != snakemake.pid]
-            if kills % 4 == 3:
-                victim = snakemake.pid
-            elif kills % 4 == 1:
-                victim = with_checkpoint(token.encode(), empty_project.folder, snakemake)
-            else:
-                victim = jobs and chance.choice(jobs)
-            if victim:
-                with contextlib.suppress(OSError):
-                    os.kill(victim, signal.SIGKILL)
-                    victims["Snakemake" if victim == snakemake.pid else "jobs"] += 1
-                    kills += 1
-        snakemake.wait()
-        for _ in range(3):  # a plain re-run finishes, or says what prevents it
-            snakemake = start()
-            if snakemake.wait() == 0:
-                break
-        assert snakemake.returncode == 0, said.read_text()[-3000:]
+        kill_at_random(sweep)
+        sweep.finish()
     finally:
-        for process in processes(token.encode()):
-            with contextlib.suppress(OSError):
-                os.kill(process, signal.SIGKILL)
-        snakemake.wait()
-    assert min(victims["jobs"], victims["Snakemake"]) >= KILLS // 4
-    assert "Traceback" not in said.read_text()
+        sweep.end()
+    printed = sweep.printed.read_text()
+    assert "Traceback" not in printed and "resumes at" in printed
     jobs = empty_project.would_run("config/chaos.yaml").keys()
-    assert not {f"table_{name}" for name in TABLES} & jobs
-    assert "resumes at" in said.read_text()
+    assert len(TABLES) > 5 and not {f"table_{name}" for name in TABLES} & jobs
     clean = empty_project.copy(tmp_path / "clean")
     shutil.rmtree(clean.folder / "results")
     for command in ("run", "partial"):
@@ -145,5 +157,5 @@ def test_killed_again_and_again(empty_project, tmp_path, monkeypatch):
     for name, table in TABLES.items():
         ours = pd.read_parquet(empty_project.folder / table.outputs[0])
         theirs = pd.read_parquet(clean.folder / made[name])
-        told = [name for name in ours.columns if name not in TIMES]
-        pd.testing.assert_frame_equal(ours[told], theirs[told], obj=name)
+        columns = [column for column in ours.columns if column not in TIMES]
+        pd.testing.assert_frame_equal(ours[columns], theirs[columns], obj=name)
