@@ -23,7 +23,7 @@ test("arrays of a chunk are 32-bit floats, or rounded ones with their scale", ()
   const scale = Buffer.from(new Float32Array([0.5, 2]).buffer);
   const whole = Buffer.from(new Int16Array([1, -2, 3, -32768]).buffer);
   const of = { shape: [2], steps: [0, 10], size: 2 };
-  const found = arraysOf(
+  const byRun = arraysOf(
     chunk(
       [
         { run: "a", name: "curves", at: 0, ...of },
@@ -32,12 +32,12 @@ test("arrays of a chunk are 32-bit floats, or rounded ones with their scale", ()
       ...[curves, scale, whole],
     ),
   );
-  assert.deepEqual([...found.keys()], ["a", "b"]);
-  assert.ok(Number.isNaN(found.get("a").curves.at(10)[0]));
-  close(found.get("a").curves.at(0), [1.5, 2]);
-  close(found.get("b").embedding.at(3), [0.5, -1]);
-  close(found.get("b").embedding.frame().subarray(0, 1), [6]);
-  assert.ok(Number.isNaN(found.get("b").embedding.frame()[1]));
+  assert.deepEqual([...byRun.keys()], ["a", "b"]);
+  assert.ok(Number.isNaN(byRun.get("a").curves.at(10)[0]));
+  close(byRun.get("a").curves.at(0), [1.5, 2]);
+  close(byRun.get("b").embedding.at(3), [0.5, -1]);
+  close(byRun.get("b").embedding.frame().subarray(0, 1), [6]);
+  assert.ok(Number.isNaN(byRun.get("b").embedding.frame()[1]));
 });
 
 test("a series has the values of the last logged step", () => {

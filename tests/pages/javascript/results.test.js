@@ -13,8 +13,8 @@ for (const trained of [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 1, 1, 0], undefine
   test(`answers are counted by pair, trained on: ${trained}`, () => {
     const rows = rowsOf({ p: P, given: GIVEN, probability: Array(9).fill(0.5), trained });
     const pairs = trained?.length === 9 ? "8 of 8" : "5 of 5";
-    const known = `Right: ${pairs} pairs trained on, 0 of 1 held out.`;
-    assert.equal(shareOf(rows, P, trained), trained ? known : "Right: 5 of 6 pairs.");
+    const shares = `Right: ${pairs} pairs trained on, 0 of 1 held out.`;
+    assert.equal(shareOf(rows, P, trained), trained ? shares : "Right: 5 of 6 pairs.");
     const said = answerTo(rows[8], P, trained);
     const start = "Wrong: the network answers 0 (probability 0.500). 2 + 2 = 4, and 4 mod 3 = 1.";
     const end = trained ? ": this pair was held out." : ".";

@@ -19,7 +19,7 @@ test("metrics of one unit share an axis", () => {
     metric("test_accuracy", "0..1"),
     metric("weight_norm"),
   ]);
-  const titles = axes.map(({ title, curves: own }) => [title, ...own.map(({ label }) => label)]);
+  const titles = axes.map(({ title, curves: one }) => [title, ...one.map(({ label }) => label)]);
   assert.deepEqual(titles, [
     ["loss (nat)", "train", "test"],
     ["accuracy", "test"],
@@ -39,9 +39,9 @@ test("an axis is logarithmic where all is positive", () => {
 
 test("axes lie above each other, and long titles are wrapped", () => {
   for (const count of [1, 2, 3, 5]) {
-    const found = curves.domains(count);
-    assert.ok(Math.abs(found[0][1] - 1) < 1e-9 && Math.abs(found.at(-1)[0]) < 1e-9);
-    found.slice(1).forEach(([, top], i) => assert.ok(top < found[i][0]));
+    const domains = curves.domains(count);
+    assert.ok(Math.abs(domains[0][1] - 1) < 1e-9 && Math.abs(domains.at(-1)[0]) < 1e-9);
+    domains.slice(1).forEach(([, top], i) => assert.ok(top < domains[i][0]));
   }
   assert.equal(curves.wrapped("gain of the loss in all", 8), "gain of<br>the loss<br>in all");
 });

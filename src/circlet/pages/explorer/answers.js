@@ -39,7 +39,7 @@ export function rowsOf({ p, given, probability, trained }) {
 /** How many pairs are right, of those that were trained on and of the others, in words. */
 export function shareOf(rows, p, trained) {
   const counts = trained?.length === p * p ? rows : rows.filter(({ a, b }) => a <= b);
-  const of = (own) => `${own.filter(({ isRight }) => isRight).length} of ${own.length}`;
+  const of = (some) => `${some.filter(({ isRight }) => isRight).length} of ${some.length}`;
   if (!trained) return `Right: ${of(counts)} pairs.`;
   const [seen, unseen] = [true, false].map((is) => counts.filter((row) => row.wasTrained === is));
   return `Right: ${of(seen)} pairs trained on, ${of(unseen)} held out.`;
@@ -104,25 +104,25 @@ export const answersPanel =
   (holder, { light }) => {
     const parts = made(holder);
     const { fields, picture, summary, words } = parts;
-    let isKnown;
+    let isLogged;
     let rows = [];
     wire(parts, light);
     return {
       source,
       picture,
       note({ trained }) {
-        if (!isKnown) return "the network is not logged at this step";
+        if (!isLogged) return "the network is not logged at this step";
         const unknown = "×: wrong; training pairs unknown";
         return trained ? "blue: trained on; orange: held out; ×: wrong" : unknown;
       },
       draw(scene, step, atRest) {
         const { p, trained } = scene;
         if (!atRest && p > MOVING) return;
-        const found = read(scene, scene.logged(source, step));
-        isKnown = Boolean(found);
-        holder.classList.toggle("unknown", !isKnown);
-        if (!isKnown) return;
-        rows = rowsOf({ p, trained, ...found });
+        const answers = read(scene, scene.logged(source, step));
+        isLogged = Boolean(answers);
+        holder.classList.toggle("unknown", !isLogged);
+        if (!isLogged) return;
+        rows = rowsOf({ p, trained, ...answers });
         for (const field of fields) field.max = p - 1;
         const labels = { xLabel: "b", yLabel: "a" };
         picture.draw({ rows: p, columns: p, cells: cellsOf(rows, trained), ...labels });

@@ -4,11 +4,11 @@
 export function arrived(id) {
   return new Promise((resolve) => {
     const look = () => {
-      const found = document.getElementById(id);
-      if (!found || (!found.nextSibling && document.readyState === "loading")) return;
+      const node = document.getElementById(id);
+      if (!node || (!node.nextSibling && document.readyState === "loading")) return;
       watcher.disconnect();
       document.removeEventListener("DOMContentLoaded", look);
-      resolve(found.textContent);
+      resolve(node.textContent);
     };
     const watcher = new MutationObserver(look);
     watcher.observe(document.body, { childList: true });
@@ -77,13 +77,13 @@ export function arraysOf(/** @type {ArrayBuffer} */ chunk) {
   const length = new DataView(chunk).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(chunk.slice(4, 4 + length)));
   const buffer = chunk.slice(4 + length);
-  const found = new Map();
+  const byRun = new Map();
   for (const array of header.arrays) {
-    if (!found.has(array.run)) found.set(array.run, {});
+    if (!byRun.has(array.run)) byRun.set(array.run, {});
     const { name, run, shape, steps } = array;
-    found.get(run)[name] = new Series(steps, shape, valuesOf(array, buffer));
+    byRun.get(run)[name] = new Series(steps, shape, valuesOf(array, buffer));
   }
-  return found;
+  return byRun;
 }
 
 const unpacked = new Map(); // promises of arrays, by the name of their data

@@ -10,7 +10,7 @@ import { Scene } from "circlet/scene";
 import { introduce } from "circlet/tour";
 import { rounded } from "circlet/words";
 
-const PATIENCE = 300; // milliseconds after which the page says what it waits for
+const TIMEOUT_MS = 300; // milliseconds after which the page says what it waits for
 const WAITING = "This run is still being loaded.";
 
 /** The point of a run; none if it is not in the page. */
@@ -19,7 +19,7 @@ export const ownerOf = (/** @type {{ points: Point[] }} */ { points }, runId) =>
 
 /** The arrays of a run, or the error in reading them, which is said when the run is shown. */
 async function arraysAt(/** @type {Point} */ point, run) {
-  const wait = setTimeout(() => (byId("waiting").textContent = WAITING), PATIENCE);
+  const wait = setTimeout(() => (byId("waiting").textContent = WAITING), TIMEOUT_MS);
   try {
     return (await packedAt(point, run)) ?? {};
   } catch (error) {

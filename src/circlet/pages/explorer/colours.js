@@ -3,7 +3,7 @@ import { byId } from "circlet/controls";
 
 let forFile = false;
 let scheme; // what the browser says of it
-const known = new Map(); // by scheme and name: asking for a style makes the browser lay out the page
+const styles = new Map(); // by scheme and name: asking for a style makes the browser lay out the page
 
 function isDark() {
   scheme ??= matchMedia("(prefers-color-scheme: dark)");
@@ -13,11 +13,11 @@ function isDark() {
 /** A colour of theme.css, by its name. */
 export function colour(name) {
   const key = `${isDark()} ${name}`;
-  if (!known.has(key)) {
+  if (!styles.has(key)) {
     const place = forFile ? byId("light") : document.documentElement;
-    known.set(key, getComputedStyle(place).getPropertyValue(`--${name}`).trim());
+    styles.set(key, getComputedStyle(place).getPropertyValue(`--${name}`).trim());
   }
-  return known.get(key);
+  return styles.get(key);
 }
 
 /** A picture as an SVG file, as on white paper. @type {(file: PanelFile) => Promise<string>} */

@@ -11,7 +11,7 @@ function split(name) {
 }
 
 /** Whether metrics are the same quantity, each of a part. */
-const alike = (own) => own.every(({ quantity, part }) => part && quantity === own[0].quantity);
+const alike = (axis) => axis.every(({ quantity, part }) => part && quantity === axis[0].quantity);
 
 /** The title of an axis of a unit; `what` is drawn there, if that is one thing. */
 function titled(unit, what) {
@@ -27,13 +27,13 @@ function titled(unit, what) {
 export function axesOf(/** @type {Metric[]} */ metrics) {
   const split_ = metrics.map((metric, place) => ({ ...metric, ...split(metric.name), place }));
   const axes = [...grouped(split_, ({ unit, quantity }) => unit || `of ${quantity}`).values()];
-  const shared = axes.filter((own) => own.length > 1 && alike(own)).flat();
+  const shared = axes.filter((axis) => axis.length > 1 && alike(axis)).flat();
   const parts = shared.map(({ part }) => part);
-  return axes.map((own) => {
-    const [{ unit, quantity, name, part }] = own;
-    const isShort = alike(own) && (own.length > 1 || parts.includes(part));
-    const what = isShort ? quantity : own.length === 1 ? inWords(name) : "";
-    const curves = own.map((one) => ({ ...one, label: isShort ? one.part : inWords(one.name) }));
+  return axes.map((axis) => {
+    const [{ unit, quantity, name, part }] = axis;
+    const isShort = alike(axis) && (axis.length > 1 || parts.includes(part));
+    const what = isShort ? quantity : axis.length === 1 ? inWords(name) : "";
+    const curves = axis.map((one) => ({ ...one, label: isShort ? one.part : inWords(one.name) }));
     const isShare = unit === SHARE;
     return { title: titled(unit, what), isShare, quantity: isShort ? quantity : "", curves };
   });

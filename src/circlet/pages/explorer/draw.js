@@ -277,8 +277,8 @@ export class Cells extends Picture {
 
 /** Some of n rows or columns by their numbers. @returns {[number, string][]} */
 function named(count) {
-  const every = Math.ceil(count / NAMED);
+  const interval = Math.ceil(count / NAMED);
   return range(count)
-    .filter((i) => i % every === 0)
+    .filter((i) => i % interval === 0)
     .map((i) => [i, `${i}`]);
 }

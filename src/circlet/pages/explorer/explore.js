@@ -79,7 +79,7 @@ export function explore(/** @type {Catalogue} */ catalogue, makers, plotly, say)
   /** @type {State} */
   const state = {
     ...{ catalogue, points, view, boards, say },
-    ...{ at: 0, asked: 0, opened: 0, known: "", colour: "" },
+    ...{ at: 0, asked: 0, opened: 0, address: "", colour: "" },
     list: { by: "seed", isDown: false, outcome: "" },
     tour: { stops: catalogue.tour.filter(({ run }) => ownerOf({ points }, run)) },
   };

@@ -37,7 +37,7 @@ export function frequencyPlane(embedding, d, k) {
   });
 }
 
-const TURNS = 200; // of the power iteration; what is alike then spans the same plane
+const ITERATIONS = 200; // of the power iteration; what is alike then spans the same plane
 const NOTHING = 1e-12; // share of the variance
 
 /**
@@ -54,7 +54,7 @@ export function principal(matrix, d, most) {
   while (axes.length < most && whole > 0) {
     let axis = Float64Array.from({ length: d }, (_, i) => Math.sin(i + 1));
     let size = 0; // the variance along it
-    for (let turn = 0; turn < TURNS; turn++) {
+    for (let iteration = 0; iteration < ITERATIONS; iteration++) {
       const places = project(rest, d, axis);
       const next = new Float64Array(d);
       rest.forEach((value, n) => (next[n % d] += value * places[Math.floor(n / d)]));
@@ -111,13 +111,13 @@ export function shortestStep(xy) {
  * from one row of a grid to another.
  */
 export function progression(xy, by) {
-  const every = lengths(xy, by);
-  const p = every.length;
-  const sorted = [...every].sort((a, b) => a - b);
+  const distances = lengths(xy, by);
+  const p = distances.length;
+  const sorted = [...distances].sort((a, b) => a - b);
   const median = (sorted[Math.ceil(p / 2) - 1] + sorted[Math.floor(p / 2)]) / 2;
   const line = (a, b) => [xy[2 * a], xy[2 * a + 1], xy[2 * b], xy[2 * b + 1]];
   return range(p)
-    .filter((a) => every[a] <= 2 * median)
+    .filter((a) => distances[a] <= 2 * median)
     .map((a) => line(a, (a + by) % p));
 }
 
@@ -130,10 +130,10 @@ export function outward(xy, share) {
 
 const MARGIN = 1.12;
 
-/** A square that holds all places; of the origin, too, in its middle. @type {(every: Numbers[], centred?: boolean) => Box} */
-export function boxAround(every, centred = true) {
+/** A square that holds all places; of the origin, too, in its middle. @type {(lists: Numbers[], centred?: boolean) => Box} */
+export function boxAround(lists, centred = true) {
   let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (const xy of every) {
+  for (const xy of lists) {
     for (let i = 0; i < xy.length; i += 2) {
       if (!Number.isFinite(xy[i]) || !Number.isFinite(xy[i + 1])) continue;
       left = Math.min(left, xy[i]);

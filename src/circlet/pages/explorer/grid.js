@@ -23,10 +23,10 @@ export function titleOf(/** @type {Point} */ point, swept, isAlone) {
 }
 
 /** Where an estimate lies between the ends of all, or of what there can be, 0 to 1. */
-export function shareOf(estimate, every, most) {
+export function shareOf(estimate, estimates, most) {
   if (typeof estimate !== "number") return 0;
-  const known = every.filter((value) => typeof value === "number");
-  const [low, high] = [Math.min(0, ...known), most ?? Math.max(...known)];
+  const numbers = estimates.filter((value) => typeof value === "number");
+  const [low, high] = [Math.min(0, ...numbers), most ?? Math.max(...numbers)];
   return high > low ? (estimate - low) / (high - low) : 0;
 }
 
@@ -82,11 +82,11 @@ function tables(/** @type {State} */ state) {
   const [x, y, ...others] = swept;
   const count = swept.reduce((product, { values }) => product * values.length, 1);
   if (!x || count > 2 * points.length) {
-    const every = points.map((point) => cell(state, point, `${titleIn(state, point)}: `));
-    return [element("div", { className: "list" }, ...every)];
+    const cells = points.map((point) => cell(state, point, `${titleIn(state, point)}: `));
+    return [element("div", { className: "list" }, ...cells)];
   }
   const parts = grouped(points, (point) => valuesOf(point, others).join(", "));
-  return [...parts].map(([caption, own]) => table(state, own, x, y, caption));
+  return [...parts].map(([caption, part]) => table(state, part, x, y, caption));
 }
 
 function table(state, points, x, y, caption) {
@@ -94,9 +94,9 @@ function table(state, points, x, y, caption) {
   const corner = y ? `${inWords(y.name)} \\ ${inWords(x.name)}` : inWords(x.name);
   const rows = y ? y.values.map((value, i) => ({ value, i })).reverse() : [{ value: "" }];
   const body = rows.map(({ value, i }) => {
-    const own = points.filter((point) => !y || point.at[y.place] === i);
+    const row = points.filter((point) => !y || point.at[y.place] === i);
     const cells = x.values.map((_, j) => {
-      const here = own.filter((point) => point.at[x.place] === j);
+      const here = row.filter((point) => point.at[x.place] === j);
       return element("td", {}, ...here.map((point) => cell(state, point)));
     });
     return element("tr", {}, head(value), ...cells);
@@ -109,9 +109,9 @@ function table(state, points, x, y, caption) {
 /** A point as a radio button; its text is its outcome, after its name if it needs one. */
 function cell(/** @type {State} */ state, /** @type {Point} */ point, name = "") {
   const { colour } = state;
-  const every = pointsOf(state).map(({ estimates }) => estimates[colour]?.[0]);
+  const all = pointsOf(state).map(({ estimates }) => estimates[colour]?.[0]);
   const estimate = point.estimates[colour]?.[0];
-  const share = shareOf(estimate, every, experimentOf(state).outcomes[colour]?.most);
+  const share = shareOf(estimate, all, experimentOf(state).outcomes[colour]?.most);
   const text = rounded(estimate);
   const title = titleIn(state, point);
   const how = { type: "radio", name: "point", value: point.place, checked: point === state.point };

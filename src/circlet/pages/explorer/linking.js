@@ -7,7 +7,7 @@ import { fits } from "circlet/plane";
 
 /** Write what is seen into the address. */
 export function remember(/** @type {State} */ state) {
-  if (location.hash !== state.known) return; // another was set, and is about to be read
+  if (location.hash !== state.address) return; // another was set, and is about to be read
   const { scene, at, view, boards } = state;
   const [board, kept] = boards;
   const { run_id: runId } = scene.run;
@@ -19,7 +19,7 @@ export function remember(/** @type {State} */ state) {
   if (address === location.hash) return;
   if (isAnother) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
-  state.known = location.hash;
+  state.address = location.hash;
 }
 
 /** What the page opens with: the first stop of the tour, or what moves most. */
@@ -31,8 +31,8 @@ function opening(/** @type {State} */ { points, catalogue, tour }) {
 
 /** Show the view that the address names; if it names none, what the page opens with. */
 export async function recall(/** @type {State} */ state) {
-  state.known = location.hash;
-  const named = parse(state.known);
+  state.address = location.hash;
+  const named = parse(state.address);
   if (named.runId === null && state.scene) return; // the name of a part of the page
   Object.assign(state.view, named.view);
   for (const id of CHECKS) byId(id).checked = state.view[id];

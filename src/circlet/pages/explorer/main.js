@@ -12,11 +12,11 @@ function say(words) {
 
 /** Let a collection add its panels, and set up what of it is live in the page. */
 async function add({ name, prefix, data }) {
-  const own = await import(`circlet/${name}/main`);
-  for (const [panel, made] of Object.entries(own.panels ?? {})) {
+  const collection = await import(`circlet/${name}/main`);
+  for (const [panel, made] of Object.entries(collection.panels ?? {})) {
     panels[prefix + panel] = { ...made, data: data ?? {} };
   }
-  if (data) own.live?.(data);
+  if (data) collection.live?.(data);
 }
 
 /** The plotting library, which leaves its name on the window. */

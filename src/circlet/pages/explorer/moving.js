@@ -53,12 +53,12 @@ async function rest(/** @type {State} */ state) {
 function readings(/** @type {Scene} */ scene, panels, step, atRest) {
   const { run, system, arrays } = scene;
   const { curves } = arrays;
-  const found = panels.map((panel) => panel.reading?.(scene, step, atRest)).filter(Boolean);
+  const parts = panels.map((panel) => panel.reading?.(scene, step, atRest)).filter(Boolean);
   if (curves) {
     const words = `now ${reading(system.metrics, curves.at(step), rounded)}`;
-    found.unshift({ words, step: curves.logged(step) });
+    parts.unshift({ words, step: curves.logged(step) });
   }
-  const dated = found.map((one) =>
+  const dated = parts.map((one) =>
     one.step === step ? one.words : `${one.words} (step ${one.step})`,
   );
   const ending = system.outcome === "status" ? "" : " at the end";

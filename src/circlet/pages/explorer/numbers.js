@@ -12,12 +12,12 @@ export const sum = (values) => Array.from(values).reduce((total, value) => total
 
 /** Items by what `key` gives of each, in their order. @type {<T, K>(items: T[], key: (item: T) => K) => Map<K, T[]>} */
 export function grouped(items, key) {
-  const found = new Map();
+  const groups = new Map();
   for (const item of items) {
-    if (!found.has(key(item))) found.set(key(item), []);
-    found.get(key(item)).push(item);
+    if (!groups.has(key(item))) groups.set(key(item), []);
+    groups.get(key(item)).push(item);
   }
-  return found;
+  return groups;
 }
 
 /** Uniform random numbers from a seed: mulberry32, enough for starts and examples. */

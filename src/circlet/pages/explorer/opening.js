@@ -21,13 +21,13 @@ export const runsOf = (/** @type {Point[]} */ points, name) =>
  * training with the most frames; else of any, the one with the most; else the first run.
  */
 export function openingOf(/** @type {Point[]} */ points, systems) {
-  const every = points.flatMap((point) => point.runs.map((run) => ({ point, run })));
-  const trained = every.filter(({ run }) => run.shown === "training");
+  const all = points.flatMap((point) => point.runs.map((run) => ({ point, run })));
+  const trained = all.filter(({ run }) => run.shown === "training");
   const hoped = trained.filter(
     ({ point, run }) => run.outcome === systems[point.system].opens_with,
   );
-  const from = [hoped, trained].find((found) => found.length);
-  if (!from) return every[0].run;
+  const from = [hoped, trained].find((some) => some.length);
+  if (!from) return all[0].run;
   const ofFirst = from.filter(({ point }) => point.system === from[0].point.system);
   return ofFirst.reduce((best, other) => (other.run.frames > best.run.frames ? other : best)).run;
 }

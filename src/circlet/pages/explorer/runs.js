@@ -16,15 +16,15 @@ const firstOf = (runs) => runs.find((run) => run.shown === "training") ?? runs[0
 export function listed(runs, { by, isDown, outcome }) {
   const key = (run) => run[by] ?? (isDown ? -Infinity : Infinity);
   const compare = (a, b) => Number(key(a) > key(b)) - Number(key(a) < key(b)) || a.seed - b.seed;
-  const found = runs.filter((run) => run.outcome === outcome);
-  return (found.length ? found : [...runs]).sort((a, b) => (isDown ? -1 : 1) * compare(a, b));
+  const filtered = runs.filter((run) => run.outcome === outcome);
+  return (filtered.length ? filtered : [...runs]).sort((a, b) => (isDown ? -1 : 1) * compare(a, b));
 }
 
 /** Columns that say something of some runs of a system, with their headings. */
 export function columnsOf(/** @type {System} */ { columns, outcome }, /** @type {Run[]} */ runs) {
-  const isTold = outcome !== "status" || runs.some((run) => run.outcome !== "finished");
-  const every = Object.entries({ seed: "seed", ...(isTold && { outcome }), ...columns });
-  return new Map(every.filter(([name]) => runs.some((run) => name in run)));
+  const isInformative = outcome !== "status" || runs.some((run) => run.outcome !== "finished");
+  const all = Object.entries({ seed: "seed", ...(isInformative && { outcome }), ...columns });
+  return new Map(all.filter(([name]) => runs.some((run) => name in run)));
 }
 
 /** What the signs mean, and what is not listed. */
@@ -52,7 +52,7 @@ export function offerRuns(/** @type {State} */ state) {
   if (!columnsIn(state).has(list.by)) list.by = "seed";
   const counts = [...grouped(point.runs, ({ outcome }) => outcome)];
   counts.sort(([, a], [, b]) => b.length - a.length);
-  const entries = counts.map(([outcome, own]) => [outcome, `${outcome} (${own.length})`]);
+  const entries = counts.map(([outcome, some]) => [outcome, `${outcome} (${some.length})`]);
   options("filter", [["", `all (${point.runs.length})`], ...entries], list.outcome);
   listRuns(state);
 }

@@ -7,8 +7,8 @@ const MOST = 6; // principal components to choose from
 const BESIDE = ["embedding", "signals", "curves"]; // arrays with logs of their own
 
 /** The steps of some arrays, in their order. */
-function stepsOf(every) {
-  return [...new Set(every.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
+function stepsOf(arrays) {
+  return [...new Set(arrays.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
 }
 
 export class Scene {
@@ -135,8 +135,8 @@ export class Scene {
   /** Some steps of the embedding's training, for what holds of all. */
   get some() {
     const { steps } = this.arrays.embedding ?? this;
-    const every = Math.max(1, Math.floor(steps.length / BOX_FRAMES));
-    return steps.filter((_, i) => i % every === 0 || i === steps.length - 1);
+    const interval = Math.max(1, Math.floor(steps.length / BOX_FRAMES));
+    return steps.filter((_, i) => i % interval === 0 || i === steps.length - 1);
   }
 
   /**

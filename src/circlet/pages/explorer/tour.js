@@ -48,9 +48,9 @@ export function tell(/** @type {State} */ { tour, scene, at, boards: [, , board]
   if (tour.drawn === tour.stop && board.scene === seen) return;
   tour.drawn = tour.stop;
   board.scene = seen;
-  const own = seen?.system.panels ?? [];
-  const some = tour.stop?.panels ?? own.slice(0, 1);
-  const shown = some.filter((name) => own.includes(name));
+  const panels = seen?.system.panels ?? [];
+  const some = tour.stop?.panels ?? panels.slice(0, 1);
+  const shown = some.filter((name) => panels.includes(name));
   board.use(seen?.system, shown);
   if (!seen) return;
   board.arrange(seen);

@@ -204,7 +204,7 @@ interface State {
   /** A timer, until the picture is at rest. */
   resting?: any;
   /** The address that was read or written last, and the run in it. */
-  known: string;
+  address: string;
   addressed?: string;
   /** Tells the reader what is wrong, or "". */
   say(words: string): void;

@@ -61,9 +61,9 @@ export function simulate(defaults) {
       Object.assign(now, { picked: 0, isDragged: false });
     },
     step(settings) {
-      const held = placeOf(now.positions, now.picked);
+      const place = placeOf(now.positions, now.picked);
       step(now.positions, now.pairs, settings, now.weight);
-      if (now.isDragged) now.positions.set(held, 2 * now.picked);
+      if (now.isDragged) now.positions.set(place, 2 * now.picked);
     },
     show: (settings) => show(plane, now, settings),
     files: () => ({

@@ -48,9 +48,9 @@ function exponentials(o, best) {
 /** The class that the network gives to each of some points, rows of length d. */
 export function classesAt(weights, d, points) {
   const [h, o] = room(weights);
-  const found = new Int16Array(points.length / d);
-  for (let n = 0; n < found.length; n++) found[n] = scores(weights, d, points, n * d, h, o);
-  return found;
+  const classes = new Int16Array(points.length / d);
+  for (let n = 0; n < classes.length; n++) classes[n] = scores(weights, d, points, n * d, h, o);
+  return classes;
 }
 
 /**
@@ -107,14 +107,14 @@ export function measure(weights, { d }, pairs, trained, gradients) {
   const back = new Float64Array(h.length);
   const train = trained.filter(Boolean).length;
   const counts = { train, test: trained.length - train };
-  const found = { train_loss: 0, test_loss: 0, train_accuracy: 0, test_accuracy: 0 };
+  const measured = { train_loss: 0, test_loss: 0, train_accuracy: 0, test_accuracy: 0 };
   target.forEach((y, n) => {
     const best = scores(weights, d, x, n * d, h, o);
     const part = trained[n] ? "train" : "test";
-    const behind = o[best] - o[y];
+    const gap = o[best] - o[y];
     const total = exponentials(o, best);
-    found[`${part}_loss`] += (Math.log(total) + behind) / counts[part];
-    if (best === y) found[`${part}_accuracy`] += 1 / counts[part];
+    measured[`${part}_loss`] += (Math.log(total) + gap) / counts[part];
+    if (best === y) measured[`${part}_accuracy`] += 1 / counts[part];
     if (!trained[n] || !gradients) return;
     for (let c = 0; c < o.length; c++) o[c] = (o[c] / total - Number(c === y)) / train;
     const inputs = {
@@ -124,7 +124,7 @@ export function measure(weights, { d }, pairs, trained, gradients) {
     };
     propagate(weights, gradients, inputs, h, o, back);
   });
-  return found;
+  return measured;
 }
 
 /** Add the gradients at a pair, whose scores have the gradients `o`; `back` has room for the neurons. */

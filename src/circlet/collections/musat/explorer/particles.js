@@ -4,9 +4,9 @@ import { normal, range, sum, uniform } from "circlet/numbers";
 
 /** All unordered pairs of p particles, a <= b, in lexicographic order, and the class of each. */
 export function pairsOf(p) {
-  const every = range(p).flatMap((a) => range(p - a, (i) => [a, a + i]));
-  const [first, second] = [0, 1].map((side) => every.map((pair) => pair[side]));
-  return { p, first, second, target: every.map(([a, b]) => (a + b) % p) };
+  const pairs = range(p).flatMap((a) => range(p - a, (i) => [a, a + i]));
+  const [first, second] = [0, 1].map((side) => pairs.map((pair) => pair[side]));
+  return { p, first, second, target: pairs.map(([a, b]) => (a + b) % p) };
 }
 
 /** Weight of couples of different class: both kinds then weigh the same in total. */
@@ -34,8 +34,8 @@ function couple(i, j, sums, isSame, { f_a, g_a, g_r }, weight, total) {
   // Sums that coincide exert no force on each other.
   const pull = isSame ? g_a / Math.sqrt(squared) : (-weight * g_r) / squared;
   const strength = squared > 0 ? pull : 0;
-  const turn = (isSame ? f_a : -weight * f_a) / Math.max(Math.sqrt(u * u + v * v), 1e-12);
-  const alignment = x * u + y * v > 0 ? turn : 0;
+  const along = (isSame ? f_a : -weight * f_a) / Math.max(Math.sqrt(u * u + v * v), 1e-12);
+  const alignment = x * u + y * v > 0 ? along : 0;
   total[0] += strength * (u - x) + alignment * u;
   total[1] += strength * (v - y) + alignment * v;
 }
@@ -43,28 +43,28 @@ function couple(i, j, sums, isSame, { f_a, g_a, g_r }, weight, total) {
 /** Force on every particle, [x, y, ...]; strengths f_a, g_a, g_r as in the paper. */
 function forces(positions, { p, first, second, target }, strengths, weight) {
   const sums = sumsOf(positions, { first, second });
-  const found = new Float64Array(2 * p);
+  const forces = new Float64Array(2 * p);
   for (let i = 0; i < target.length; i++) {
     const total = [0, 0];
     for (let j = 0; j < target.length; j++) {
       if (i !== j) couple(i, j, sums, target[i] === target[j], strengths, weight, total);
     }
     for (const a of [first[i], second[i]]) {
-      found[2 * a] += total[0];
-      found[2 * a + 1] += total[1];
+      forces[2 * a] += total[0];
+      forces[2 * a + 1] += total[1];
     }
   }
-  return found;
+  return forces;
 }
 
 /** Centre the particles and scale each coordinate to a standard deviation, in place. */
 function standardise(positions, std) {
   const p = positions.length / 2;
   for (const axis of [0, 1]) {
-    const own = range(p, (a) => positions[2 * a + axis]);
-    const mean = sum(own) / p;
-    const scale = std / Math.sqrt(sum(own.map((value) => (value - mean) ** 2)) / p);
-    own.forEach((value, a) => (positions[2 * a + axis] = scale * (value - mean)));
+    const values = range(p, (a) => positions[2 * a + axis]);
+    const mean = sum(values) / p;
+    const scale = std / Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / p);
+    values.forEach((value, a) => (positions[2 * a + axis] = scale * (value - mean)));
   }
 }
 

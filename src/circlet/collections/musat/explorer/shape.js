@@ -15,12 +15,12 @@ export function normRatio(positions) {
 export function imperfect(positions, pairs) {
   const sums = sumsOf(positions, pairs);
   return pairs.target.map((target, i) => {
-    let [nearest, found] = [Infinity, target];
+    let [nearest, label] = [Infinity, target];
     for (let j = 0; j < pairs.target.length; j++) {
       const squared = (sums[2 * j] - sums[2 * i]) ** 2 + (sums[2 * j + 1] - sums[2 * i + 1]) ** 2;
-      if (i !== j && squared < nearest) [nearest, found] = [squared, pairs.target[j]];
+      if (i !== j && squared < nearest) [nearest, label] = [squared, pairs.target[j]];
     }
-    return found !== target;
+    return label !== target;
   });
 }
 

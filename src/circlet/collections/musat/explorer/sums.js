@@ -34,8 +34,8 @@ function sameAnswer(xy, { p, first, second, target }, pair) {
   const [low, high] = [Math.min(...pair), Math.max(...pair)];
   target.forEach((c, i) => {
     if (c !== (low + high) % p) return;
-    const isOwn = first[i] === low && second[i] === high;
-    groups[Number(isOwn)].xy.push(xy[2 * i], xy[2 * i + 1]);
+    const isPair = first[i] === low && second[i] === high;
+    groups[Number(isPair)].xy.push(xy[2 * i], xy[2 * i + 1]);
   });
   return groups;
 }
@@ -47,15 +47,15 @@ function sameAnswer(xy, { p, first, second, target }, pair) {
 function structure(/** @type {Scene} */ scene, step, atRest) {
   const { embedding } = scene.arrays;
   if (!embedding || scene.d !== 2) return null;
-  const known = scene.once("structures", () => new Map());
+  const byStep = scene.once("structures", () => new Map());
   const logged = embedding.logged(step);
-  if (known.get(logged)?.marked) return known.get(logged);
+  if (byStep.get(logged)?.marked) return byStep.get(logged);
   const places = Float64Array.from(embedding.at(step));
   if (!places.every(Number.isFinite)) return null;
   const isCounted = scene.p <= (atRest ? RESTING : MOVING);
   const marked = isCounted ? imperfect(places, pairsOf(scene.p)) : null;
-  known.set(logged, { step: logged, ratio: normRatio(places), marked });
-  return known.get(logged);
+  byStep.set(logged, { step: logged, ratio: normRatio(places), marked });
+  return byStep.get(logged);
 }
 
 const pairsIn = (/** @type {Scene} */ scene) => scene.once("pairs", () => pairsOf(scene.p));
@@ -91,12 +91,12 @@ export function sumsPanel(holder) {
     },
     light: (scene, step, pair) => plane.ring(sameAnswer(drawn, pairsIn(scene), pair)),
     reading(scene, step, atRest) {
-      const found = structure(scene, step, atRest);
-      if (!found) return null;
-      const { ratio, marked } = found;
+      const values = structure(scene, step, atRest);
+      if (!values) return null;
+      const { ratio, marked } = values;
       const bad = marked?.filter(Boolean).length;
       const count = marked ? `, imperfections ${bad} of ${marked.length}` : "";
-      return { step: found.step, words: `norm ratio ${ratioText(ratio)}${count}` };
+      return { step: values.step, words: `norm ratio ${ratioText(ratio)}${count}` };
     },
     table(scene, step) {
       const { first, second, target } = pairsIn(scene);

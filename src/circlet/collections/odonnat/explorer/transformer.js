@@ -35,7 +35,7 @@ function normed(x) {
 
 /** Score and value of every token at a position, when they are asked for: `look(token, position)`. */
 function tables({ embedding, position, query, "value.weight": value }, d) {
-  const known = new Map();
+  const cache = new Map();
   const made = (token, at) => {
     const z = normed(range(d, (i) => embedding[token * d + i] + position[at * d + i]));
     const score = project(query, d, z)[0] / Math.sqrt(d);
@@ -43,8 +43,8 @@ function tables({ embedding, position, query, "value.weight": value }, d) {
   };
   return (token, at) => {
     const key = `${token} ${at}`;
-    if (!known.has(key)) known.set(key, made(token, at));
-    return known.get(key);
+    if (!cache.has(key)) cache.set(key, made(token, at));
+    return cache.get(key);
   };
 }
 
@@ -84,8 +84,8 @@ export function classesAt(weights, d, points) {
   const [second, shift] = [weights["output.weight"], weights["output.bias"]];
   const hidden = first.length / d;
   const [s, r] = [new Float64Array(d), new Float64Array(d)];
-  const found = new Int16Array(points.length / d);
-  for (let n = 0; n < found.length; n++) {
+  const classes = new Int16Array(points.length / d);
+  for (let n = 0; n < classes.length; n++) {
     let square = 0;
     for (let i = 0; i < d; i++) square += points[n * d + i] ** 2 / d;
     for (let i = 0; i < d; i++) {
@@ -102,8 +102,8 @@ export function classesAt(weights, d, points) {
     for (let token = 0; token < embedding.length / d; token++) {
       let logit = 0;
       for (let i = 0; i < d; i++) logit += embedding[token * d + i] * r[i];
-      if (logit > highest) [highest, found[n]] = [logit, token];
+      if (logit > highest) [highest, classes[n]] = [logit, token];
     }
   }
-  return found;
+  return classes;
 }
