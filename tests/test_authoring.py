@@ -277,11 +277,8 @@ def test_runs_follow_the_equations(network, tmp_path, kind, old, replacement, st
 def test_an_imported_module_of_its_collection_counts(network, tmp_path):
     (network / "shared.py").write_text("SHARE = 0.8\n")
     file = network / "equations/quadratic.py"
-    edit(
-        file,
-        "import torch\n",
-        f"import torch\nfrom circlet.collections.{network.name} import shared\n",
-    )
+    imports = f"import torch\nfrom circlet.collections.{network.name} import shared\n"
+    edit(file, "import torch\n", imports)
     edit(file, "0.8 * len", "shared.SHARE * len")
     before = study_of(network, tmp_path).points[0].version
     (network / "shared.py").write_text("SHARE = 0.7\n")

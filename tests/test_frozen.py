@@ -163,10 +163,8 @@ def test_points_of_a_frozen_study_have_the_names_of_its_config(tmp_path, monkeyp
     main(["freeze", "frozen", "--configfile", "study.yaml", "--tables", "outcomes"])
     names = {f"p17_d2_hidden-{n}_wd{decay}" for n in (8, 32) for decay in (0, 1)}
     assert set(pd.read_parquet("frozen/tables/outcome_summary.parquet")["point"]) == names
-    assert (
-        set(pd.read_parquet("frozen/tables/outcomes.parquet")["run_id"].str.split("/").str[1])
-        == names
-    )
+    runs = pd.read_parquet("frozen/tables/outcomes.parquet")["run_id"]
+    assert set(runs.str.split("/").str[1]) == names
     main(["audit", "--configfile", "frozen/config.yaml"])
 
 

@@ -170,12 +170,8 @@ def test_a_job_outlives_its_workflow(tmp_path):
             assert command.wait() == 5
 
 
-def test_commands_of_another_session_do_without(server):
+def test_commands_of_another_session_or_with_other_threads_do_without(server):
     assert server.run("pass", start_new_session=True, process_group=None)[0] == NO_SERVER
-    assert server.run("pass")[0] == 0
-
-
-def test_commands_with_another_number_of_threads_do_without(server):
     assert server.run("pass", variables={"OMP_NUM_THREADS": "2"})[0] == NO_SERVER
     assert server.run("pass")[0] == 0
 

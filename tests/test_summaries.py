@@ -27,6 +27,7 @@ ROW = {
     "same_high": 15.0, "mistaken": 0.0, "unnoticed": 0.02, "table": "table1", "where": "",
     "column": "circles",
 }  # fmt: skip
+FROZEN = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +110,7 @@ def test_the_summary_has_a_line_per_paper_and_says_what_deviates_and_why(reporte
 
 def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(reported):
     claim = claims.read(reported)["claim"].iloc[0]
-    verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
-    there = verdicts.loc[claim]
+    there = FROZEN.loc[claim]
     empty = dict.fromkeys(("measured", "measured_low", "measured_high"), math.nan)
     not_run = {"verdict": "not_run", "note": "no run", "measured_n": 0, "n_runs": 0, "n_planned": 0}
     plant(reported, ROW | {"claim": claim} | empty | not_run)
@@ -130,15 +130,13 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
 
 
 def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(reported, monkeypatch):
-    verdicts = pd.read_csv(registry.PACKAGE / "collections/musat/frozen.csv").set_index("claim")
     unexplained = claims.read(reported).query("reason == ''")["claim"]
-    there = verdicts.loc[unexplained].query("verdict == 'reproduced'").iloc[0]
+    there = FROZEN.loc[unexplained].query("verdict == 'reproduced'").iloc[0]
 
     def reason(**row) -> str:
         plant(reported, ROW | {"claim": there.name} | row)
-        return claims.explained(parquet.read_table(reported, "scorecard"), reported)[
-            "reason"
-        ].item()
+        card = parquet.read_table(reported, "scorecard")
+        return claims.explained(card, reported)["reason"].item()
 
     assert reason() == (
         f"Perhaps too few runs: with n = {there['measured_n']} in place of 50, the frozen study "
@@ -149,7 +147,7 @@ def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(rep
     assert reason(verdict="undecided") == ""
     read = claims.read
     monkeypatch.setattr(claims, "read", lambda study: read(study).assign(reason=""))
-    disagrees = verdicts.query("verdict == 'differs'").index[0]
+    disagrees = FROZEN.query("verdict == 'differs'").index[0]
     assert reason(claim=disagrees) == ""
 
 

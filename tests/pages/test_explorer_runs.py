@@ -67,9 +67,7 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                     page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
                 page.wait_for_selector(f"#run-list input[value='{runs[0]}']")
                 words = page.inner_text("#point-note").split(": ")[1].split("; ")
-                assert set(words) >= {
-                    f"{name} ({n} of {counts.sum()})" for name, n in counts.items()
-                }
+                assert set(words) >= {f"{k} ({n} of {counts.sum()})" for k, n in counts.items()}
                 assert page.locator("#run-list input").count() == point.count
                 for i in (-1, 0):
                     page.check(f"#run-list input[value='{runs[i]}']")

@@ -141,13 +141,8 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
 def test_runs_to_watch_are_those_that_the_picture_leads_to_and_the_explorer_shows():
     study = planning.plan(config(sweep={"weight_decay": [0, 1]}))
     names = [f"e/p17_d2_wd1/s0000{seed}" for seed in range(3)]
-    shown = pd.DataFrame(
-        {
-            "run_id": names,
-            "outcome": "circle",
-            "shown": ["outcome", "training", "end"],
-        }
-    )
+    kinds = ["outcome", "training", "end"]
+    shown = pd.DataFrame({"run_id": names, "outcome": "circle", "shown": kinds})
     link = '<a xlink:href="../explorer.html#run={}&amp;step=4">'
     svg = "".join(link.format(name) for name in [*names, names[1], "e/elsewhere/s00000"])
     assert story.watched(study, shown, svg) == [

@@ -88,9 +88,8 @@ def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_p
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
     plans = [planned(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
-    studies = [*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
-    for one in studies:
+    for one in (*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))):
         assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
 
 

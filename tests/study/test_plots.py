@@ -6,7 +6,8 @@ from conftest import config, experiment, planned, refused
 from circlet.study import contributions, planning, plots, targets
 
 DECAYS, DIMENSIONS = {"weight_decay": [0, 0.5, 1]}, {"d": [2, 3]}
-FOUR = DECAYS | DIMENSIONS | {"p": [5, 7], "hidden": [4, 8]}
+BOTH = DECAYS | DIMENSIONS
+FOUR = BOTH | {"p": [5, 7], "hidden": [4, 8]}
 DTYPES = {"dtype": ["float32", "float64"]}
 
 
@@ -19,7 +20,7 @@ def of(figures=None, **changes):
     [
         ({}, ["distributions", "trajectories"]),
         ({"sweep": DECAYS}, ["curves", "trajectories"]),
-        ({"sweep": DECAYS | DIMENSIONS}, ["heat", "trajectories"]),
+        ({"sweep": BOTH}, ["heat", "trajectories"]),
         ({"sweep": FOUR}, ["heat", "trajectories"]),
         ({"sweep": FOUR | DTYPES}, ["marginals", "trajectories"]),
         ({"cases": [{"p": 5, "d": 2}, {"p": 7, "d": 3}]}, ["points", "trajectories"]),
@@ -42,7 +43,7 @@ def test_an_experiment_has_what_suits_its_sweep(changes, kinds):
 
 
 def test_parameters_take_the_places_left():
-    sweep = DECAYS | DIMENSIONS | {"initialisation": ["torch", "glorot"]}
+    sweep = BOTH | {"initialisation": ["torch", "glorot"]}
     (heat, lines) = of(sweep=sweep)
     assert heat.places == {"x": ("weight_decay",), "y": ("d",), "facet": ("initialisation",)}
     assert lines.place("by") == "weight_decay"
@@ -77,39 +78,30 @@ def test_captions_say_what_of_which_runs():
 
 
 @pytest.mark.parametrize(
-    ("figure", "said"),
+    ("sweep", "figure", "said"),
     [
-        ({"heat": "f"}, "figures.0.heat: there is no experiment 'f' (there are: e)"),
-        ({"heats": "e"}, "there is no kind of plot 'heats' (did you mean 'heat'?"),
-        ({"heat": "e", "curves": "e"}, "must have one kind of plot"),
-        ({"heat": "e", "shwo": "delay"}, "there is no option 'shwo' (did you mean 'show'?"),
-        ({"heat": "e", "facet": ["d", "d"]}, "['d', 'd'] has non-unique elements"),
-        ({"x": "p"}, "must have one kind of plot"),
-        ({"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
-        ({"heat": "e", "x": "d", "y": "d"}, "d is given two places"),
-        ({"heat": "e", "by": "d"}, "figures.0.by: a plot of kind heat takes x, y, facet"),
-        ({"heat": "e", "show": ["circles"]}, "there is no outcome 'circles'"),
-        ({"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
-        ({"distributions": "e"}, "also varies weight_decay"),
-        ({"curves": "e", "name": "loss_spikes"}, "there is a figure 'loss_spikes'"),
-        ({"forest": "e"}, "shows differences, so e needs the key `compare`"),
+        (BOTH, {"heat": "f"}, "figures.0.heat: there is no experiment 'f' (there are: e)"),
+        (BOTH, {"heats": "e"}, "there is no kind of plot 'heats' (did you mean 'heat'?"),
+        (BOTH, {"heat": "e", "curves": "e"}, "must have one kind of plot"),
+        (BOTH, {"heat": "e", "shwo": "delay"}, "there is no option 'shwo' (did you mean 'show'?"),
+        (BOTH, {"heat": "e", "facet": ["d", "d"]}, "['d', 'd'] has non-unique elements"),
+        (BOTH, {"x": "p"}, "must have one kind of plot"),
+        (BOTH, {"heat": "e", "x": "weight_decai"}, "did you mean 'weight_decay'?"),
+        (BOTH, {"heat": "e", "x": "d", "y": "d"}, "d is given two places"),
+        (BOTH, {"heat": "e", "by": "d"}, "figures.0.by: a plot of kind heat takes x, y, facet"),
+        (BOTH, {"heat": "e", "show": ["circles"]}, "there is no outcome 'circles'"),
+        (BOTH, {"trajectories": "e", "show": ["delay"]}, "there is no metric 'delay'"),
+        (BOTH, {"distributions": "e"}, "also varies weight_decay"),
+        (BOTH, {"curves": "e", "name": "loss_spikes"}, "there is a figure 'loss_spikes'"),
+        (BOTH, {"forest": "e"}, "shows differences, so e needs the key `compare`"),
+        ({}, {"curves": "e"}, "least 1 swept parameters, but 'e' sweeps none; draw it as distrib"),
+        (DECAYS, {"pairs": "e"}, "at least 2 swept parameters, but 'e' sweeps 1; draw it as"),
+        ({}, {"heat": "e"}, "needs at least 1"),
+        ({}, {"marginals": "e"}, "needs at least 1"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line(figure, said):
-    assert said in refused(lambda: of([figure], sweep=DECAYS | DIMENSIONS))
-
-
-@pytest.mark.parametrize(
-    ("kind", "sweep", "said"),
-    [
-        ("curves", {}, "at least 1 swept parameters, but 'e' sweeps none; draw it as distrib"),
-        ("pairs", DECAYS, "at least 2 swept parameters, but 'e' sweeps 1; draw it as"),
-        ("heat", {}, "needs at least 1"),
-        ("marginals", {}, "needs at least 1"),
-    ],
-)
-def test_a_picture_needs_what_it_is_of(kind, sweep, said):
-    assert said in refused(lambda: of([{kind: "e"}], sweep=sweep))
+def test_what_cannot_be_drawn_is_one_line(sweep, figure, said):
+    assert said in refused(lambda: of([figure], sweep=sweep))
 
 
 def test_two_pictures_need_two_names():

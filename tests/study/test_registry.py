@@ -114,10 +114,8 @@ def test_a_collection_of_a_user_is_planned_and_made(mine, tmp_path):
     assert (kept[0.5] / kept[0.1]).to_numpy() == pytest.approx((0.5 / 0.9) ** 5)
     outcomes = pd.read_parquet(study.table("explorer_runs")).groupby("rate")["outcome"].unique()
     assert outcomes.explode().to_dict() == {0.1: "far", 0.5: "near"}
-    assert (
-        "Distance from the origin at the end, by rate."
-        in targets.report(study).outputs[0].read_text()
-    )
+    page = targets.report(study).outputs[0].read_text()
+    assert "Distance from the origin at the end, by rate." in page
 
 
 def test_its_jobs_are_given_its_folder_and_make_what_is_planned(mine):

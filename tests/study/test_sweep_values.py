@@ -19,34 +19,25 @@ def values(name, **changes):
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("name", "given", "expected"),
     [
-        ({"logspace": [0.01, 1, 3]}, [0.01, 0.1, 1.0]),
-        ({"logspace": [0.01, 1, 4]}, [0.01, 0.04642, 0.2154, 1.0]),
-        ({"linspace": [0, 1, 5]}, [0, 0.25, 0.5, 0.75, 1]),
-        ({"range": [0, 3]}, [0, 1, 2]),
+        ("weight_decay", {"logspace": [0.01, 1, 3]}, [0.01, 0.1, 1.0]),
+        ("weight_decay", {"logspace": [0.01, 1, 4]}, [0.01, 0.04642, 0.2154, 1.0]),
+        ("weight_decay", {"linspace": [0, 1, 5]}, [0, 0.25, 0.5, 0.75, 1]),
+        ("weight_decay", {"range": [0, 3]}, [0, 1, 2]),
+        ("p", {"linspace": [5, 7, 9]}, [5, 6, 7]),  # whole numbers, each once
+        ("hidden", {"logspace": [16, 4096, 9]}, [2**k for k in range(4, 13)]),
+        ("weight_decay", {"linspace": [0.12345, 0.54321, 3]}, [0.12345, 0.3333, 0.54321]),
+        ("p", {"range": [5, 14, 4]}, [5, 9, 13]),
+        ("weight_decay", {"linspace": [0.99981, 0.99989, 3]}, [0.99981, 0.99985, 0.99989]),
     ],
 )
-def test_grids_become_lists(given, expected):
-    assert values("weight_decay", sweep={"weight_decay": given}) == expected
-
-
-def test_of_an_integer_grids_are_whole_and_each_value_once():
-    assert values("p", sweep={"p": {"linspace": [5, 7, 9]}}) == [5, 6, 7]
-    powers = {"logspace": [16, 4096, 9]}
-    assert values("hidden", sweep={"hidden": powers}) == [2**k for k in range(4, 13)]
-
-
-def test_ends_are_as_given():
-    given = {"linspace": [0.12345, 0.54321, 3]}
-    assert values("weight_decay", sweep={"weight_decay": given}) == [0.12345, 0.3333, 0.54321]
-    assert values("p", sweep={"p": {"range": [5, 14, 4]}}) == [5, 9, 13]
+def test_grids_become_lists_whose_ends_are_as_given(name, given, expected):
+    assert values(name, sweep={name: given}) == expected
 
 
 def test_computed_values_stay_between_their_ends():
     """Even if four digits do not distinguish them, and if one should be zero."""
-    narrow = values("weight_decay", sweep={"weight_decay": {"linspace": [0.99981, 0.99989, 3]}})
-    assert narrow == [0.99981, 0.99985, 0.99989]
     given = {"weight_decay": {"uniform": [0.99981, 0.99989]}}
     drawn = values("weight_decay", sweep=given, sample=50)
     assert min(drawn) >= 0.99981 and max(drawn) <= 0.99989 and len(set(drawn)) > 40

@@ -27,9 +27,7 @@ def test_every_target_is_made_by_some_study_that_is_shipped():
 # Inputs that are not read in the smoke study: its runs do not meet the papers' conditions, and
 # some figures have nothing to show. Tables of claims are inputs of all targets with claims.
 CLAIMED = {"table1", "table2", "survival_classifiers", "musat_claims", "ding_claims"}
-BEYOND = {
-    "odonnat_claims", "findings_claims", "forecast", "seed_overlap",
-}  # fmt: skip
+BEYOND = {"odonnat_claims", "findings_claims", "forecast", "seed_overlap"}
 UNREAD = {
     "scorecard": CLAIMED | BEYOND, "report": CLAIMED | BEYOND,
     "published_tables": CLAIMED, "survival_by_signal": {"ding_claims"},

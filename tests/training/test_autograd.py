@@ -17,9 +17,8 @@ def point(
     **parameters,
 ):  # fmt: skip
     settings = {"steps": steps, "dtype": dtype, "seeds": {"count": runs}, "block": runs}
-    settings |= {"parameters": parameters, "log": log or {}}
-    network = experiment(f"{folder.name}.{system}", **settings)
-    return planned(results, {"collections": [str(folder)]}, x=network).points[0]
+    small = experiment(f"{folder.name}.{system}", parameters=parameters, log=log or {}, **settings)
+    return planned(results, {"collections": [str(folder)]}, x=small).points[0]
 
 
 def trained(point, seeds):

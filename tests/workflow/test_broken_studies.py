@@ -93,6 +93,5 @@ def test_tables_hold_what_the_logs_say(tmp_path):
     summary = parquet.read_table(study, "outcome_summary").set_index(["point", "outcome"])
     for point in study.points:
         runs = counts[counts["run_id"].str.contains(f"/{point.name}/", regex=False)]
-        assert summary.loc[(point.name, "n_circles"), "estimate"] == pytest.approx(
-            runs["n_circles"].mean()
-        )
+        mean = runs["n_circles"].mean()
+        assert summary.loc[(point.name, "n_circles"), "estimate"] == pytest.approx(mean)

@@ -68,8 +68,15 @@ class Sweep:
                     ids.append(int(folder.name))
         return sorted(ids)
 
-    def job(self, chance):
-        """Return any job; None if there is none."""
+    def victim(self, kills, chance):
+        """Return whom to kill next: Snakemake in one of four cases, otherwise a job, if any runs.
+
+        Chance may hit no job beyond its start, so some kills wait for a checkpoint.
+        """
+        if kills % 4 == 3:
+            return self.snakemake.pid
+        if kills % 4 == 1:
+            return self.job_with_checkpoint()
         jobs = [process for process in self.processes() if process != self.snakemake.pid]
         return chance.choice(jobs) if jobs else None
 
@@ -122,13 +129,7 @@ def kill_at_random(sweep):
     while kills < KILLS:
         time.sleep(chance.uniform(0, start_seconds))  # the time is random, too
         sweep.go_on()
-        # One victim in four is Snakemake, which needs a second to begin; the others are jobs.
-        # Chance may hit no job beyond its start, so some kills wait for a checkpoint.
-        victims = (
-            lambda: sweep.job(chance), sweep.job_with_checkpoint,
-            lambda: sweep.job(chance), lambda: sweep.snakemake.pid,
-        )  # fmt: skip
-        if victim := victims[kills % 4]():
+        if victim := sweep.victim(kills, chance):
             with contextlib.suppress(OSError):
                 os.kill(victim, signal.SIGKILL)
                 kills += 1
