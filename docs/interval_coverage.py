@@ -102,18 +102,19 @@ def _shares() -> Iterator[Case]:
         )
 
 
+def _difference_of_estimates(x: np.ndarray, y: np.ndarray) -> stats.Estimate:
+    return contrasts.difference(stats.mean(x), stats.mean(y))
+
+
 def _two_kinds() -> Iterator[Case]:
     """Yield cases of differences and ratios of two kinds of runs."""
     sizes = (6, 20, 100)
+    differences = (
+        ("difference of means", 0.86, contrasts.mean_difference),
+        ("difference of estimates", 0.88, _difference_of_estimates),
+    )
     for name, population in draws.UNBOUNDED.items():
-        for method, least, estimate in (
-            ("difference of means", 0.86, contrasts.mean_difference),
-            (
-                "difference of estimates",
-                0.88,
-                lambda x, y: contrasts.difference(stats.mean(x), stats.mean(y)),
-            ),
-        ):
+        for method, least, estimate in differences:
             yield Case(
                 method,
                 least,

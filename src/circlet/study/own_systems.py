@@ -44,18 +44,29 @@ def check_system(system: SystemSpec) -> None:
         schema.check(parameter.default, parameter.schema, f"{where}: {name}: default")
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
     schema.check(schedules, schema.of(Logs), f"{where}: logs")
-    for name in FORMULAS:
-        formula = getattr(system, name) or (lambda **_: 0)
-        value = _value(where, name, formula, system)
-        if not isinstance(value, int | float):
-            raise ConfigError(f"{where}: {name} must give a number")
-        if getattr(system, name) and not 0 < value < math.inf:
-            raise ConfigError(f"{where}: {name} must give a number above 0, not {value}")
+    _check_formulas(where, system)
     check_known(f"{where}: shapes", "parameter", system.parameters, system.shapes)
     for rule in system.requires:
         if not isinstance(rule, Rule):
             raise ConfigError(f"{where}: requires: each must be a Rule")
         _value(where, "requires", rule.holds, system)
+    taken, what = {*RESERVED, *system.parameters}, "a parameter or another column of runs"
+    for name, metric in system.metrics.items():
+        if not isinstance(metric, Metric):
+            raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
+        _check_name(f"{where}: metrics", name, taken, what)
+    _check_functions(system)
+
+
+def _check_formulas(where: str, system: SystemSpec) -> None:
+    """Check that formulas give positive numbers, and that those of a step's cost are complete."""
+    for name in FORMULAS:
+        if formula := getattr(system, name):
+            value = _value(where, name, formula, system)
+            if not isinstance(value, int | float):
+                raise ConfigError(f"{where}: {name} must give a number")
+            if not 0 < value < math.inf:
+                raise ConfigError(f"{where}: {name} must give a number above 0, not {value}")
     if system.flops_per_step:
         needed = {"weights", "activations"}
         if missing := sorted(name for name in needed if not getattr(system, name)):
@@ -66,12 +77,6 @@ def check_system(system: SystemSpec) -> None:
         if system.embedding:
             check_known(f"{where}: flops_per_step is given, embedding, too", "parameter",
                         system.parameters, ("p", "d"))  # fmt: skip
-    taken, what = {*RESERVED, *system.parameters}, "a parameter or another column of runs"
-    for name, metric in system.metrics.items():
-        if not isinstance(metric, Metric):
-            raise ConfigError(f"{where}: metrics: {name} must be Metric(meaning, unit)")
-        _check_name(f"{where}: metrics", name, taken, what)
-    _check_functions(system)
 
 
 def _check_name(where: str, name: str, taken: Names[str], what: str) -> None:
