@@ -1,13 +1,16 @@
 """Functions that run the commands, given their parsed arguments."""
 
 import argparse
+import contextlib
 import json
 import logging
 import shlex
+import signal
 import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +22,10 @@ from circlet.study.blocks import Block
 from circlet.study.plan import Study
 
 log = logging.getLogger("circlet")
+
+# Signals of schedulers and `kill` before they kill, and of ctrl-C. Not SIGUSR1, which a cluster can
+# be set to send: it would kill the Snakemake processes around a job.
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def study_of(arguments: argparse.Namespace) -> Study:
@@ -83,13 +90,24 @@ def print_scorecard(arguments: argparse.Namespace) -> None:
     print(getattr(load("circlet.pages.summary"), arguments.command)(study_of(arguments)))
 
 
+@contextlib.contextmanager
+def deferred_signals() -> Iterator[list[int]]:
+    """Defer the signals that end a job until a step is done; yields those received."""
+    caught: list[int] = []
+    previous = {s: signal.signal(s, lambda number, _: caught.append(number)) for s in SIGNALS}
+    try:
+        yield caught
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
 def run_blocks(arguments: argparse.Namespace) -> None:
     """Run all blocks of the study, one after another."""
     study = study_of(arguments)
     if arguments.output is not None:
         study = _placed(study, arguments.output[0], next(study.blocks).logs[0])
     job = load("circlet.training.job")
-    checkpoint = load("circlet.training.checkpoint")
     devices = load("circlet.training.devices")
     # `check` and the measurement of costs show this warning; jobs need not repeat it.
     warnings.filterwarnings(
@@ -98,7 +116,7 @@ def run_blocks(arguments: argparse.Namespace) -> None:
     # Claim one GPU for all blocks: the process keeps GPU memory until it ends.
     # Stamp blocks first: while this process waits for a GPU, another may finish a block.
     before = [(block, job.stamp(block)) for block in study.ordered_blocks]
-    with checkpoint.deferred() as caught, devices.claim(arguments.device, caught) as device:
+    with deferred_signals() as caught, devices.claim(arguments.device, caught) as device:
         for block, stamp in before:
             if caught:
                 raise errors.Interrupted(caught[0], f"before {'/'.join(block.key)}")

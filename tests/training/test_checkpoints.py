@@ -187,8 +187,8 @@ def test_a_checkpoint_that_is_damaged_or_of_another_release_is_left_unused(
         assert steps_of(block)[0] == 0
         assert logs(block) == undisturbed
         assert not block.checkpoint.exists()
-    assert caplog.text.count("is damaged and left unused") == len(damaged)
-    assert "cannot be used and is left unused" in caplog.text
+    assert caplog.text.count("is damaged; left unused") == len(damaged)
+    assert "cannot be used (KeyError: 'made_by'); left unused" in caplog.text
 
 
 def test_a_full_disk_does_not_end_a_run(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import sys
 import pytest
 from conftest import TIMEOUT_S, config
 
+from circlet import commands
 from circlet.study import planning
 from circlet.training import checkpoint
 
@@ -25,10 +26,10 @@ def test_checkpoints_get_rarer_as_a_block_gets_longer(tmp_path, monkeypatch):
     assert saved == [10, 20, 40, 80, 160, 320, 640, 1240, 1840, 2440, 3040, 3640]
 
 
-@pytest.mark.parametrize("number", checkpoint.SIGNALS)
+@pytest.mark.parametrize("number", commands.SIGNALS)
 def test_signals_wait_for_the_end_of_a_step(number):
     before = signal.getsignal(number)
-    with checkpoint.deferred() as caught:
+    with commands.deferred_signals() as caught:
         os.kill(os.getpid(), number)
         assert caught == [number]
     assert signal.getsignal(number) == before

@@ -8,10 +8,8 @@ import contextlib
 import hashlib
 import logging
 import pickle
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,6 @@ from circlet.storage import files, remote
 
 log = logging.getLogger("circlet")
 
-# Signals of schedulers and `kill` before they kill, and of ctrl-C. Not SIGUSR1, which a cluster can
-# be set to send: it would kill the Snakemake processes around a job.
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 SIZE = 32  # bytes of a SHA-256
 FIRST, MOST = 10.0, 600.0  # seconds to the first checkpoint, and the most between two
 
@@ -33,7 +28,7 @@ class Checkpoint:
     The first is due after ten seconds, the next ones whenever the time has doubled, at most ten
     minutes apart; so a short block writes none, and a killed one loses at most half of its work
     beyond the first ten seconds. ``made_by`` has the settings, code and versions: a checkpoint that
-    was made with others is ignored. ``caught`` are signals that have arrived, from ``deferred``.
+    was made with others is ignored. ``caught`` is a list of the signals that have arrived.
     ``address`` is a remote folder that also gets the file, for when this machine's disk is lost.
     """
 
@@ -43,8 +38,11 @@ class Checkpoint:
         self.next = self.started + FIRST
         self.interruptions = 0  # how often the block was restarted before
 
-    def load(self) -> list[dict[str, Any]]:
-        """Return the saved states of the groups; none if this code has made no checkpoint."""
+    def load(self, convert: Callable[[Any], Any] = lambda state: state) -> list[dict[str, Any]]:
+        """Return the saved states of the groups, converted; none if there are none to be used.
+
+        Raises the error itself if it is too little memory: that is not the checkpoint's fault.
+        """
         if not self.path.exists():
             self._with_remote(lambda folder: folder.fetch_if_there(self.path.name, self.path))
         try:
@@ -52,32 +50,24 @@ class Checkpoint:
                 digest = file.read(SIZE)
                 # A flipped bit would be read as a valid number.
                 if hashlib.file_digest(file, "sha256").digest() != digest:
-                    log.info("%s: is damaged and left unused", self.path)
-                    return []
+                    raise LogError("is damaged")
                 file.seek(SIZE)
                 saved = pickle.load(file)
-            if saved["made_by"] == self.made_by:
-                self.interruptions = saved["interruptions"] + 1
-                return saved["groups"]
-            log.info("%s: was made by other settings, code or versions; left unused", self.path)
+            if saved["made_by"] != self.made_by:
+                raise LogError("was made by other settings, code or versions")
+            groups = [convert(state) for state in saved["groups"]]
+            self.interruptions = saved["interruptions"] + 1
+            return groups
         except FileNotFoundError:
             pass
-        except OSError as error:
-            log.info("%s: cannot be read and is left unused: %s", self.path, error.strerror)
+        except LogError as error:
+            log.info("%s: %s; left unused", self.path, error)
         except Exception as error:  # a checkpoint of another release
-            self.refuse(error)
+            if lacks_memory(error):
+                raise
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:100]
+            log.info("%s: cannot be used (%s); left unused", self.path, reason)
         return []
-
-    def refuse(self, error: BaseException) -> None:
-        """Report that the checkpoint is ignored because its content does not fit.
-
-        Raises the error itself if it is too little memory: that is not the checkpoint's fault.
-        """
-        if lacks_memory(error):
-            raise error
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:100]
-        log.info("%s: cannot be used and is left unused (%s)", self.path, reason)
-        self.interruptions = 0
 
     def due(self) -> bool:
         """Return whether to save now: if a signal has arrived, or `next` is reached."""
@@ -98,11 +88,10 @@ class Checkpoint:
                 digest = hashlib.file_digest(file, "sha256").digest()
                 file.seek(0)
                 file.write(digest)
+            self._with_remote(lambda folder: folder.put(self.path, self.path.name))
         except LogError as error:
             where = f"nothing was saved: {error}"
             log.info("checkpoint: %s", error)
-        else:
-            self._with_remote(lambda folder: folder.put(self.path, self.path.name))
         now = time.monotonic()
         self.next = now + min(now - self.started, MOST)
         if self.caught:
@@ -121,18 +110,3 @@ class Checkpoint:
                 act(remote.Remote(self.address))
             except CircletError as error:
                 log.info("checkpoint: %s", error)
-
-
-@contextlib.contextmanager
-def deferred() -> Iterator[list[int]]:
-    """Defer the signals that end a job until a step is done; yields those received."""
-    caught: list[int] = []
-    if threading.current_thread() is not threading.main_thread():  # signals go to the main thread
-        yield caught
-        return
-    previous = {s: signal.signal(s, lambda number, _: caught.append(number)) for s in SIGNALS}
-    try:
-        yield caught
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -16,7 +16,6 @@ from circlet.lazy_import import load
 from circlet.storage import locks, parquet, provenance
 from circlet.study import fingerprint
 from circlet.study.blocks import Block
-from circlet.study.points import Point
 from circlet.training import native_run
 from circlet.training.checkpoint import Checkpoint
 from circlet.training.group import Arrays, Group, tables
@@ -106,7 +105,9 @@ def _run_block(
     groups: list[Group] = []
     try:
         parts, train = _trainer(block, device, parents)
-        began = _saved([checkpoint, *([end] if keeps else [])], point)
+        began = checkpoint.load()
+        if keeps and not began:
+            began = end.load(functools.partial(as_logged, point))
         for number, seeds in enumerate(parts):
             steps = train(seeds, saved=began[number] if number < len(began) else None)
             groups.append(next(steps))
@@ -164,24 +165,6 @@ def _trainer(
     verify.verify(point, seeds, where, parents)
     train = functools.partial(run.run_group, point, device=where, parents=parents)
     return run.groups(point, seeds, where), train
-
-
-def _saved(checkpoints: Sequence[Checkpoint], point: Point) -> list[dict[str, Any]]:
-    """Return the states at which training begins: those of a checkpoint; none at step 0.
-
-    The first checkpoint is of the same runs; others may be of runs that logged more.
-    """
-    for checkpoint in checkpoints:
-        states = checkpoint.load()
-        try:
-            if checkpoint is not checkpoints[0]:
-                states = [as_logged(point, state) for state in states]
-        except LookupError as error:
-            checkpoint.refuse(error)
-        else:
-            if states:
-                return states
-    return []
 
 
 def parent_ends(block: Block) -> dict[int, Arrays]:
