@@ -6,14 +6,13 @@ from typing import Any
 import pandas as pd
 import shorter_runs
 from scipy.stats import fisher_exact
-from study_numbers import DOCS, interval, shown, table
+from study_numbers import DOCS, shown, table
 
-from circlet import terminal
 from circlet.analysis import claims, stats
 from circlet.analysis.verdicts import DEVIATES, DISAGREES, NOT_RUN, REPRODUCED, VERDICTS, judge
 from circlet.collections.ding import ablated_starts
+from circlet.formatting import interval, number, span
 from circlet.pages import story
-from circlet.pages.story import number
 from circlet.study import claims_file, registry
 from circlet.study.planning import plan_file
 
@@ -254,7 +253,7 @@ def verdicts(study: str, collection: str, *chosen: str, tests: bool | None = Non
             f"{row['source']} ({row['reference']})" if further else row["source"],
             row["statement"].replace("|", "\\|"),
             story.measured(row) if row["measured_n"] else "",
-            terminal.span(row["same_low"], row["same_high"]).replace("-", "−"),
+            span(row["same_low"], row["same_high"]),
             str(row["measured_n"]),
         ]
         cells += [claims_file.TALLIES[row["tally"]]] if tests is False else []

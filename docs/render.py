@@ -21,8 +21,8 @@ import reference
 import speed_tables
 import study_numbers
 
+from circlet import formatting
 from circlet.lazy_import import load
-from circlet.pages.story import number
 from circlet.plotting import style
 from circlet.study import registry, targets
 from circlet.study.planning import plan_file
@@ -42,8 +42,7 @@ def pages(names: list[str]) -> dict[Path, str]:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.globals["number"] = number
-    for module in (claim_numbers, reference, speed_tables, study_numbers):
+    for module in (formatting, claim_numbers, reference, speed_tables, study_numbers):
         environment.globals.update(
             (name, member)
             for name, member in vars(module).items()

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from circlet import bench as benchmark
+from circlet.formatting import duration
 from circlet.plotting import style
 from circlet.study.plots import listed
-from circlet.terminal import duration
 
 DOCS = Path(__file__).parent
 INSTRUCTIONS = {"avx512": "AVX-512", "avx2": "AVX2"}

@@ -12,7 +12,7 @@ from circlet.collections.ding import ode
 from circlet.collections.findings import survivor_sets
 from circlet.collections.musat.tables import musat_claims
 from circlet.collections.odonnat import spike_effects
-from circlet.pages.story import number
+from circlet.formatting import interval, number
 from circlet.storage import parquet
 
 DOCS = Path(__file__).parent
@@ -22,11 +22,6 @@ DOCS = Path(__file__).parent
 def table(study: str, name: str) -> pd.DataFrame:
     """Return a table of a frozen study."""
     return parquet.read(DOCS / f"studies/{study}/tables/{name}.parquet").to_pandas()
-
-
-def interval(low: float, high: float) -> str:
-    """Return a 95 % interval as text."""
-    return f"[{number(low)}, {number(high)}]"
 
 
 def shown(estimate: stats.Estimate) -> str:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import config, make_tables, ran, run_blocks
 
-from circlet import terminal
+from circlet import formatting
 from circlet.analysis import claims
 from circlet.errors import LogError
 from circlet.pages import experiments, report, summary
@@ -125,7 +125,7 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     title, row = summary.scorecard(reported).splitlines()[3:5]
     assert title.strip() == f"-- not run here; in the frozen study {there['study']}"
     assert row.startswith(there["verdict"])
-    assert terminal.number(there["measured"]) in row.split()
+    assert formatting.number(there["measured"]) in row.split()
     assert "1 tests: 1 not run" in summary.scorecard(reported)
 
 

@@ -1,7 +1,5 @@
 """The plan, the status and the failures of a study, as the terminal shows them."""
 
-import math
-
 import pyarrow.parquet as pq
 import pytest
 from conftest import config, config_of, experiment, flipped, make_tables, planned, ran, run_blocks
@@ -20,17 +18,6 @@ def test_the_plan_says_which_runs_are_finished(tmp_path):
     more = planning.plan(config(tmp_path, seeds={"count": 4}))
     assert "2 of 4 runs are finished." in terminal.plan(more)
     assert "finished" not in terminal.plan(planning.plan(config(tmp_path / "new")))
-
-
-def test_numbers_have_three_digits():
-    assert [terminal.number(v) for v in (0.12345, 1.2345, 99.96, 102.24, math.nan, None)] == [
-        "0.123", "1.23", "100", "102.2", "–", "–",
-    ]  # fmt: skip
-
-
-def test_durations():
-    texts = [terminal.duration(seconds) for seconds in (100, 600, 7200, 200_000)]
-    assert texts == ["100 s", "10 min", "2 h", "2 days"]
 
 
 def test_states_of_blocks(tmp_path):

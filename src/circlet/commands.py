@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from circlet import build, errors, terminal
+from circlet import build, errors, formatting, terminal
 from circlet.lazy_import import load
 from circlet.storage import files, kept, progress, remote
 from circlet.study import planning, targets
@@ -224,10 +224,12 @@ def publish(arguments: argparse.Namespace) -> None:
     published.write(data, to)
     size = sum(size for _, size in data.sums.values())
     parts = f"{len(data.tables)} tables" + f", {len(data.logs)} logs" * arguments.logs
-    print(f"{to}: {parts}, {size / 1e6:.1f} MB")
+    print(f"{to}: {parts}, {formatting.size(size)}")
     others = [p.stat().st_size for p in folder.glob("logs/*/*/seeds_*/*.parquet")]
     if others and not arguments.logs:
-        print(f"without logs: {len(others)} files, {sum(others) / 1e6:.1f} MB; --logs copies them")
+        print(
+            f"without logs: {len(others)} files, {formatting.size(sum(others))}; --logs copies them"
+        )
     print(f"next: hf upload OWNER/{data.name} {shlex.quote(str(to))} --repo-type dataset")
 
 

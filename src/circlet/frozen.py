@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import yaml
 from msgspec import structs
 
-from circlet import compare
+from circlet import compare, formatting
 from circlet.analysis import log_frames, make
 from circlet.errors import LogError, check_known
 from circlet.lazy_import import load
@@ -74,7 +74,7 @@ def freeze(
             _write(table, path, footer)
             if (size := path.stat().st_size) > MOST_BYTES:
                 path.unlink()
-                too_large.append(f"{target.name}: left out, {size / 1e6:.1f} MB")
+                too_large.append(f"{target.name}: left out, {formatting.size(size)}")
             else:
                 made.append(path)
         listed += made

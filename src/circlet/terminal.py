@@ -1,7 +1,6 @@
 """Text for the terminal: the plan and the status. The scorecard is in `circlet.pages.summary`."""
 
 import contextlib
-import math
 import os
 import shlex
 import shutil
@@ -13,6 +12,7 @@ from typing import Any
 
 from circlet import native
 from circlet.errors import LogError
+from circlet.formatting import change, duration, number
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
 from circlet.study.blocks import Block
@@ -35,14 +35,6 @@ def aligned(header: Iterable[str], rows: list[tuple], align: str) -> str:
     ]
     lines.insert(1, "  ".join("-" * w for w in widths))
     return "\n".join(lines)
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in a unit that leaves two or three digits."""
-    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / unit:.0f} {name}"
-    return f"{seconds / 86400:.0f} days"
 
 
 def plan(study: Study) -> str:
@@ -233,21 +225,6 @@ def to_run(config: Path) -> str:
     return f"snakemake {where}--cores all {option}"
 
 
-def number(value: float | None) -> str:
-    """Return a number with three significant digits, four from 100 on; a dash for none."""
-    if value is None or math.isnan(value):
-        return "–"
-    text = f"{value:.3g}" if abs(value) < 100 else f"{value:.4g}"
-    return f"{float(text):.0f}" if 1e4 <= abs(value) < 1e7 else text  # 31360, not 3.136e+04
-
-
-def span(low: float, high: float) -> str:
-    """Return a range as text; an end may be open (NaN)."""
-    if math.isnan(low) or math.isnan(high):
-        return f"≤ {number(high)}" if math.isnan(low) else f"≥ {number(low)}"
-    return f"{number(low)} to {number(high)}"
-
-
 def compared(comparison: Any) -> str:
     """Return the differences of two studies (`circlet.sweeps.between`), clearest first."""
     lines = []
@@ -268,8 +245,8 @@ def compared(comparison: Any) -> str:
             row.label,
             number(row.A),
             number(row.B),
-            _signed(row.estimate),
-            f"{_signed(row.low)} … {_signed(row.high)}",
+            change(row.estimate),
+            f"{change(row.low)} … {change(row.high)}",
             f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
             "*" * int(row.clear),
         )
@@ -289,7 +266,3 @@ def compared(comparison: Any) -> str:
             "if `of` says so",
         ]
     )
-
-
-def _signed(x: float) -> str:
-    return "–" if math.isnan(x) else f"{x:+.3g}"

@@ -21,7 +21,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from circlet import terminal
+from circlet import formatting
 from circlet.errors import LogError
 from circlet.storage import parquet, progress
 from circlet.study import cost, targets
@@ -184,7 +184,7 @@ def when(state: State, seconds_left: float | None) -> str:
     if state.is_done:
         return "done"
     return (
-        f"about {terminal.duration(seconds_left)} left"
+        f"about {formatting.duration(seconds_left)} left"
         if seconds_left is not None
         else "time left: unknown"
     )

@@ -74,12 +74,6 @@ def test_of_a_caption_the_first_sentence_that_says_something_is_visible():
     assert story.opening(whole) == (whole, "")
 
 
-def test_values_that_count_as_agreement_are_a_range_in_words():
-    assert story.span(72.4, 82.4) == "72.4 to 82.4"
-    assert story.span(-0.5, math.nan) == "≥ −0.5"
-    assert story.span(math.nan, math.nan) == ""
-
-
 def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_are_left_out():
     same = {"verdict": "deviates", "reason": "The line is flatter."}
     other = {"verdict": "deviates"}

@@ -12,7 +12,7 @@ from conftest import ROOT, config_of
 
 from circlet.study import fingerprint, registry
 
-BASE = ("", "errors", "lazy_import", "config", "study")
+BASE = ("", "errors", "lazy_import", "formatting", "config", "study")
 FILES = (*BASE, "storage")
 SPEC = ("systems.spec", "systems.parameters")
 # Other modules of circlet that the modules of a room (a part of the package) may import. The first
@@ -61,6 +61,7 @@ ROOMS = {
     "__main__": ("", "errors", "cli", "job_server"),
     "errors": (),
     "lazy_import": (),
+    "formatting": (),
     "": ("storage.results",),
 }
 

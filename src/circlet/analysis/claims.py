@@ -7,6 +7,7 @@ import pandas as pd
 from msgspec import structs
 
 from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
+from circlet.formatting import number
 from circlet.study.claims_file import OTHER, TEST, Claim, claims
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     merged.loc[fewer, "reason"] = [
         f"Perhaps too few runs: with n = {row.frozen_measured_n:.0f} in place of "
         f"{row.measured_n:.0f}, the frozen study {row.frozen_study} finds "
-        f"{row.frozen_measured:.3g} ({row.frozen_verdict})."
+        f"{number(row.frozen_measured)} ({row.frozen_verdict})."
         for row in merged[fewer].itertuples()
     ]
     merged.loc[merged["verdict"] != NOT_RUN, verdicts.columns] = None

@@ -4,10 +4,12 @@ from typing import Any
 
 import pandas as pd
 
+from circlet.formatting import interval, number
 from circlet.pages import story
 from circlet.study import contributions, cost
 from circlet.study.plan import Study
 from circlet.study.points import Point
+from circlet.study.swept import text
 from circlet.systems.spec import SHARE, SystemSpec
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
@@ -32,16 +34,15 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def _cell(row: dict[str, Any]) -> str:
     """Return an outcome of a point with its interval, an end of which may be unknown."""
-    center, low, high = (story.number(row[k]) for k in ("estimate", "low", "high"))
-    if pd.isna(row["low"]) != pd.isna(row["high"]):
-        return f"{center} [{low}, {high}]"
+    center, low, high = row["estimate"], row["low"], row["high"]
+    is_open = pd.isna(low) != pd.isna(high)
     possible = story.RANGES.get(row["unit"])
-    return f"{center} {story.interval(row['low'], row['high'], possible)}".rstrip()
+    ends = interval(low, high) if is_open else story.interval(low, high, possible)
+    return f"{number(center)} {ends}".rstrip()
 
 
 def _values(values: list[Any]) -> str:
-    different = dict.fromkeys(values)
-    words = [f"{v:g}" if isinstance(v, float) else str(v) for v in different]
+    words = [*dict.fromkeys(map(text, values))]
     if len(words) <= MOST:
         return ", ".join(words)
     return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"

@@ -17,7 +17,7 @@ import pandas as pd
 import yaml
 from markupsafe import Markup, escape
 
-from circlet import pages, terminal
+from circlet import formatting, pages
 from circlet.analysis import claims
 from circlet.analysis.verdicts import AGREES, NOT_RUN
 from circlet.pages import experiments, story, trends
@@ -78,7 +78,7 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame, title: str =
 
 def _time(hours: float) -> str:
     seconds = 3600 * hours
-    return terminal.duration(seconds) if seconds >= 1 else "under 1 s"
+    return formatting.duration(seconds) if seconds >= 1 else "under 1 s"
 
 
 def _section(
@@ -241,9 +241,9 @@ def make(target: Target, frozen: bool = False) -> None:
     measured.measure(study.points)  # all points in one process, unless a plan has done so
     tables = _Tables(target, frozen)
     page = pages.template("report.html").render(
-        number=story.number,
+        number=formatting.number,
         measured=story.measured,
-        span=story.span,
+        span=formatting.span,
         footnotes=story.footnotes,
         cited=_cited,
         time=_time,

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import pandas as pd
 
-from circlet import terminal
+from circlet import formatting
 from circlet.analysis import claims
 from circlet.analysis.verdicts import (
     AGREES,
@@ -55,11 +55,6 @@ class ExplorerLink(NamedTuple):
     words: str
 
 
-def number(x: float | None) -> str:
-    """Return a number as text, with a minus sign."""
-    return terminal.number(x).replace("-", "−")
-
-
 def says_nothing(low: float, high: float, possible: tuple[float, float] | None = None) -> bool:
     """Return whether an interval leaves nearly everything possible.
 
@@ -76,15 +71,8 @@ def interval(low: float, high: float, possible: tuple[float, float] | None = Non
     """Return a 95 % interval, with "cannot tell" if it says nothing; empty if there is none."""
     if math.isnan(low) or math.isnan(high) or low == high:
         return ""
-    ends = f"[{number(low)}, {number(high)}]"
+    ends = formatting.interval(low, high)
     return f"{ends}, {CANNOT_TELL}" if says_nothing(low, high, possible) else ends
-
-
-def span(low: float, high: float) -> str:
-    """Return the values that count as agreement: ``72.4 to 82.4``; empty if there are none."""
-    if math.isnan(low) and math.isnan(high):
-        return ""
-    return terminal.span(low, high).replace("-", "−")
 
 
 def measured(row: dict[str, Any]) -> str:
@@ -94,7 +82,7 @@ def measured(row: dict[str, Any]) -> str:
     """
     if math.isnan(row["measured"]):
         return "no value"
-    amount, unit = number(row["measured"]), row["unit"] or ""
+    amount, unit = formatting.number(row["measured"]), row["unit"] or ""
     parts = [unit, amount] if unit in BEFORE else [amount, unit]
     phrase = " ".join(filter(None, [*parts, measured_interval(row)]))
     n, of = row["measured_n"], _paper_runs(row)

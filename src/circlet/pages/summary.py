@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from circlet import terminal
+from circlet import formatting, terminal
 from circlet.analysis import claims
 from circlet.analysis.verdicts import NOT_RUN, OPEN, UNDECIDED, VERDICTS
 from circlet.errors import LogError
@@ -161,9 +161,9 @@ def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
         yield (
             row.verdict.replace("_", " "),
             first,
-            terminal.number(row.measured),
+            formatting.number(row.measured),
             story.CANNOT_TELL if interval.endswith(story.CANNOT_TELL) else interval,
-            terminal.span(row.same_low, row.same_high),
+            formatting.span(row.same_low, row.same_high),
             f"{row.measured_n:.0f}",
             f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
         )

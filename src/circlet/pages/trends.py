@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from circlet.pages.story import interval, number
+from circlet.formatting import change, number
+from circlet.pages.story import interval
 from circlet.study import plots
 from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
@@ -114,13 +115,13 @@ def _by(
 ) -> str:
     """Return an outcome and its change, with the values at both ends if these agree in sign."""
     what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
-    amount = f"{number(row[name])} {interval(row[f'{name}_low'], row[f'{name}_high'])}"
+    bounds = interval(row[f"{name}_low"], row[f"{name}_high"])
     if name == "change":
-        return f"{what} {'+' if row[name] > 0 else ''}{amount}"
+        return f"{what} {change(row[name])} {bounds}"
     trend = "rising" if row[name] > 0 else "falling"
     if ends and ends[0] * row[name] > 0:
         trend += ends[1]
-    return f"{what} {trend} (ρ = {amount})"
+    return f"{what} {trend} (ρ = {number(row[name])} {bounds})"
 
 
 def _estimate(row: dict[str, Any], shares: set[str]) -> str:

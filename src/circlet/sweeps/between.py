@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from circlet.errors import LogError
+from circlet.formatting import interval, number
 from circlet.storage import parquet, schema
 from circlet.study.seeds import PURPOSES
 from circlet.study.swept import text
@@ -156,7 +157,7 @@ def _verdicts(a: Path, b: Path) -> list[str]:
     changed = joined[joined["verdict"] != joined["verdict_b"]]
     return [
         f"{row.Index}: {row.verdict} -> {row.verdict_b} "
-        f"({row.measured:.3g} [{row.measured_low:.3g} … {row.measured_high:.3g}] -> "
-        f"{row.measured_b:.3g} [{row.measured_low_b:.3g} … {row.measured_high_b:.3g}])"
+        f"({number(row.measured)} {interval(row.measured_low, row.measured_high)} -> "
+        f"{number(row.measured_b)} {interval(row.measured_low_b, row.measured_high_b)})"
         for row in changed.itertuples()
     ]

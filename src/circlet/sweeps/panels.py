@@ -270,15 +270,6 @@ def norm(parameter: Swept) -> Normalize:
     return (LogNorm if parameter.is_log else Normalize)(parameter.values[0], parameter.values[-1])
 
 
-def number(x: float, decimals: int | None = None) -> str:
-    """Return a number with some decimals, or with about three digits."""
-    if math.isnan(x):
-        return "–"
-    if decimals is not None:
-        return f"{x:.{decimals}f}"
-    return f"{x:.2g}" if abs(x) < 0.1 else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}"
-
-
 def decimals(outcome: Outcome, values: pd.Series) -> int:
     """Return how many decimals all numbers of an outcome have in a plot."""
     if np.isfinite(outcome.bounds[1]):

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from circlet import formatting
 from circlet.lazy_import import load
 from circlet.storage import progress
 from circlet.study.plan import Study
@@ -34,4 +35,4 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     for line in frozen.freeze(study, folder, arguments.tables, earlier):
         print(line)
     sizes = [path.stat().st_size for path in folder.rglob("*.parquet")]
-    print(f"{folder}: {len(sizes)} tables, {sum(sizes) / 1e3:.0f} kB")
+    print(f"{folder}: {len(sizes)} tables, {formatting.size(sum(sizes))}")

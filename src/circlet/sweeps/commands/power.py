@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from circlet import terminal
+from circlet import formatting, terminal
 from circlet.errors import ConfigError, check_known
 from circlet.lazy_import import load
 from circlet.study import plots, targets
@@ -76,8 +76,8 @@ def text(needs: Iterable[Any], seeds: Mapping[str, Any]) -> str:
             need.points[0].name if len(need.points) == 1 else f"{len(need.points)} points",
             need.what,
             need.n,
-            terminal.number(need.half) if math.isfinite(need.half) else "none",
-            terminal.number(need.wanted),
+            formatting.number(need.half) if math.isfinite(need.half) else "none",
+            formatting.number(need.wanted),
             need.needed,
         )
         for need in sorted(short, key=lambda need: -need.needed)[: terminal.MOST_ROWS]

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from circlet.formatting import interval, number
 from circlet.plotting import style
 from circlet.plotting.panels import tiles
 from circlet.study.plan import Study
@@ -33,11 +34,9 @@ def draw(study: Study) -> Figure:
             ends = [row["low"], row["high"] if row["high"] == row["high"] else x.max()]
             axes.plot(ends, [1.35, 1.35], color="black", lw=1.5)
             axes.plot(row["estimate"], 1.35, "o", color="black", ms=5)
-            low, high = (panels.number(row[end]) for end in ("low", "high"))
-            center = panels.number(row["estimate"])
-            if np.isnan(row["estimate"]):
-                center = f"> {panels.number(row['low'])}"
-            text = f"{center} [{low}, {high}], n = {row['n_runs']}"
+            is_open = np.isnan(row["estimate"])
+            center = f"> {number(row['low'])}" if is_open else number(row["estimate"])
+            text = f"{center} {interval(row['low'], row['high'])}, n = {row['n_runs']}"
         panels.title(axes, f"{outcome.label}\n{text}", 2.7)
         axes.set(yticks=[], ylim=(-0.15, 1.7))
         if outcome.bounds[1] != 1:

@@ -53,7 +53,7 @@ def _draw_borders(axes: Axes, cells: np.ndarray, threshold: float) -> bool:
 
 
 def _text(row: dict[str, Any], decimals: int, show_n: bool) -> str:
-    center, low, high = (panels.number(row[k], decimals) for k in ("estimate", "low", "high"))
+    center, low, high = (f"{row[k]:.{decimals}f}" for k in ("estimate", "low", "high"))
     lines = [center]
     if np.isnan(row["estimate"]):
         lines = [f"> {low}" if row["low"] > 0 else "–"]

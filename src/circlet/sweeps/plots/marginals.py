@@ -8,6 +8,7 @@ list held fixed.
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from circlet.formatting import interval, number
 from circlet.plotting import style
 from circlet.study.plan import Study
 from circlet.sweeps import panels
@@ -39,8 +40,8 @@ def draw(study: Study) -> Figure:
             panels.scale(axes, parameter)
             if not parameter.is_words and effect["rho"].notna().any():
                 rho = effect.iloc[0]
-                ends = ", ".join(panels.number(rho[f"rho_{end}"]) for end in ("low", "high"))
-                panels.title(axes, f"ρ = {panels.number(rho['rho'])} [{ends}]", 2.3)
+                ends = interval(rho["rho_low"], rho["rho_high"])
+                panels.title(axes, f"ρ = {number(rho['rho'])} {ends}", 2.3)
         row[0].set_ylabel(panels.wrapped(outcome.label, panels.WIDTH))
     marks = panels.run_marks(style.GREY, runs[runs["outcome"].isin(sweep.plot.show)])
     marks |= panels.estimate_marks(shown, style.BLUE)

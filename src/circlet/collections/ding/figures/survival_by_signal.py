@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from circlet.formatting import interval, number
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -30,7 +31,7 @@ def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
         claims = parquet.read_table(study, "ding_claims").set_index("claim")
         if "signal_correlation" in claims.index:
             r = claims.loc["signal_correlation"]
-            title += f"\nr of the dots = {r.effect:.2f} [{r.effect_low:.2f}, {r.effect_high:.2f}]"
+            title += f"\nr of the dots = {number(r.effect)} {interval(r.effect_low, r.effect_high)}"
     axes.set(xlabel="initial signal", ylabel="survival rate", ylim=(-0.04, 1.04))
     axes.set_title(title)
 

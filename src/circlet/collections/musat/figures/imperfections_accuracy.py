@@ -7,6 +7,7 @@ interval.
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from circlet.formatting import interval, number
 from circlet.plotting import panels, style
 from circlet.storage import parquet
 from circlet.study.plan import Study
@@ -38,7 +39,7 @@ def draw(study: Study) -> Figure:
             legend=axes is grid[0], rasterized=True,
         )  # fmt: skip
         r = "no correlation" if row.correlation != row.correlation else (
-            f"r = {row.correlation:.2f} [{row.correlation_low:.2f}, {row.correlation_high:.2f}]"
+            f"r = {number(row.correlation)} {interval(row.correlation_low, row.correlation_high)}"
         )  # fmt: skip
         counts = f"{row.correlation_n} non-circles of {row.n_runs} runs"
         axes.set_title(f"weight decay {row.weight_decay:g}\n{r}\n{counts}")

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from circlet.collections.odonnat.tables import snapshots
+from circlet.formatting import number
 
 TABLES = ("heads", "spikes")
 
@@ -46,9 +47,9 @@ def _head(heads: pd.DataFrame | None, played: pd.DataFrame) -> list[dict[str, An
             "cluster lies in the region of its answer (colours)."
         )),
         _stop("Two phases", run["run_id"], forms, ["sequences", "losses"], (
-            f"First the clusters form: at epoch {forms / epochs:.3g}, there is one for each sum. "
-            f"Then the regions move. Press Play to see this, up to epoch {fits / epochs:.3g}: each "
-            "cluster lies in the region of its answer."
+            f"First the clusters form: at epoch {number(forms / epochs)}, there is one for each "
+            "sum. Then the regions move. Press Play to see this, up to epoch "
+            f"{number(fits / epochs)}: each cluster lies in the region of its answer."
         ), int(fits)),
     ]  # fmt: skip
 
