@@ -110,7 +110,7 @@ def other_processors() -> str:
 
 def n_processes() -> int:
     """Return how many processes measured with each instruction set."""
-    rows = peers().query("system == 'particles' and other == 'floor'")
+    rows = peers().query("system == 'particles' and other == 'PyTorch'")
     return int(rows["kernels"].value_counts().min())
 
 
@@ -130,7 +130,7 @@ def slower_than(factor: float) -> str:
 
 def peer_figure() -> Figure:
     """Draw the medians and ranges of the ratios, for both instruction sets."""
-    rows = peers().query("other != 'floor'")
+    rows = peers()
     figure, axes = plt.subplots(figsize=(6, 2.6))
     places = {name: -i for i, name in enumerate(sorted(rows["system"].unique()))}
     colours = {"JAX": style.ORANGE, "PyTorch": style.BLUE}

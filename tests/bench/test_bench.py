@@ -1,12 +1,11 @@
 """The benchmark measures what it says. No test requires a speed."""
 
-import itertools
 import json
-import time
+from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import CPU, built
+from conftest import built
 
 from circlet import bench, cli, native
 from circlet.bench import training
@@ -16,26 +15,43 @@ SYSTEMS = training.systems()
 
 
 def uncovered(system):
-    point = training.block(system, 1).point
+    point = training.point(system, 1)
     return native.uncovered(point.system.equations, point.settings.products, "cpu")
 
 
 KERNELS = [system for system in SYSTEMS if not uncovered(system)]
 
 
-def test_a_row_is_consistent():
-    rows = list(training.measure(CPU, repeats=2, seconds=0.02))
-    assert [row["system"] for row in rows] == SYSTEMS
-    for row in rows:
-        for ms in row["ms"].values():
-            assert 0 < ms["min"] <= ms["median"] <= ms["max"]
-        assert row["circlet"] == ("kernel" if row["system"] in KERNELS else "pytorch")
+@pytest.fixture(autouse=True)
+def few_windows(monkeypatch):
+    monkeypatch.setattr(training, "REPEATS", 2)
+    monkeypatch.setattr(training, "SECONDS", 0.02)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_row_is_consistent(system):
+    row = training.measure(system, training.ways(system))
+    assert row["system"] == system
+    assert [*row["ms"]] == ["pytorch"] + ["kernel"] * (system in KERNELS)
+    for ms in row["ms"].values():
+        assert 0 < ms["min"] <= ms["median"] <= ms["max"]
+    assert row["groups"].get("kernel", 1) == 1
+
+
+def test_ways_take_turns_and_of_a_kind_the_fastest_counts(monkeypatch):
+    """Each window has another time; the first one of each way is to warm up."""
+    taken = []
+    times = {("a", 1): iter([0, 9, 8]), ("a", 2): iter([0, 7, 11]), ("b", 1): iter([0, 5, 6])}
+    monkeypatch.setattr(training, "window", lambda way, *_: taken.append(way) or next(times[way]))
+    row = training.measure("some_network", {way: way for way in times})
+    assert taken == 3 * [*times]
+    assert row["groups"] == {"a": 2, "b": 1}
+    assert row["ms"]["a"] == {"median": 9, "min": 7, "max": 11}
+    assert row["ms"]["b"] == {"median": 5.5, "min": 5, "max": 6}
 
 
 def test_the_command_measures_the_training_of_each_system(monkeypatch, capsys):
     monkeypatch.setattr(training, "systems", lambda: ["particles"])
-    monkeypatch.setattr(bench, "SECONDS", 0.01)
-    monkeypatch.setattr(bench, "REPEATS", 1)
     cli.main(["bench", "--json"])
     measured = json.loads(capsys.readouterr().out)
     assert [row["system"] for row in measured["training"]] == ["particles"]
@@ -45,63 +61,54 @@ def test_the_command_measures_the_training_of_each_system(monkeypatch, capsys):
 def test_a_window_counts_runs_and_steps(monkeypatch):
     """Two seconds of the clock for 10 runs of 4 steps are 50 ms per run and step.
 
-    Half of it is CPU time, which counts unless a GPU computes.
+    Half of it is CPU time, which counts unless a GPU computes. A window ends with the step in which
+    its time runs out, and the initial arrays (0 steps) do not end it.
     """
     now, waited = [100.0], []
     monkeypatch.setattr(training.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(training.time, "process_time", lambda: now[0] / 2)
 
-    def advance(until):
-        now[0] = until
-        return 40
+    def step():
+        now[0] += 0.5
+        return 10
 
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: waited.append(1))
-    assert training.window(advance, 2) == 25 and not waited
-    assert training.window(advance, 2, torch.device("cuda")) == 50
+    assert training.window(step, 2) == training.window(step, 1.9) == 25 and not waited
+    assert training.window(step, 2, torch.device("cuda")) == 50
     assert len(waited) == 2
+    initial = iter([0, 10])
+    assert training.window(lambda: next(initial), 0) == 0 and not [*initial]
 
 
-def at_once(monkeypatch):
-    """Make every window a single call, whose result is the work done in it."""
-    monkeypatch.setattr(training, "window", lambda advance, seconds, *_: advance(seconds))
-
-
-def test_a_block_counts_the_runs_and_steps_of_a_window(monkeypatch):
+def test_a_block_counts_the_runs_and_steps_of_a_group(monkeypatch):
+    """Initial arrays are no step; after the last step, the next group is trained."""
     made = []
 
     def run_group(point, seeds, device):
         made.append(seeds)
-        for number in itertools.count():
-            passed.append(number)
-            yield number
+        yield from (SimpleNamespace(done=done) for done in (0, 1, 2))
 
-    passed = []  # each lasts a second
-    monkeypatch.setattr(training.time, "perf_counter", lambda: len(passed))
     monkeypatch.setattr(training, "run_group", run_group)
-    at_once(monkeypatch)
-    runs = 50
     for system in SYSTEMS:
-        together = training.block(system, runs).point.cpu_batch(runs)
-        passed.clear()
-        way = training.pytorch(system, runs, CPU)
-        assert len(made[-1]) == together  # as in a job
-        # Initial arrays are no step; a window ends with the step in which its time runs out.
-        assert [way(6), way(0), way(10)] == [5 * together, together, 3 * together]
-    assert len(made) == 6
+        together = training.point(system, 50).cpu_batch(50)
+        made.clear()
+        act = training.ways(system)["pytorch", together]
+        assert [act() for _ in range(5)] == [0, together, together, 0, together]
+        assert made == [[*range(together)], [*range(together, 2 * together)]]  # as in a job
 
 
 @built
 @pytest.mark.parametrize("system", KERNELS)
-def test_a_kernel_counts_the_steps_of_a_window(monkeypatch, system):
-    """The steps are of one run after another."""
-    at_once(monkeypatch)
+def test_a_kernel_counts_the_steps_of_one_run_after_another(monkeypatch, system):
     monkeypatch.setattr(training, "STEPS", 100)
     made = []
     run = native_run.NativeRun
     monkeypatch.setattr(native_run, "NativeRun", lambda *of: made.append(run(*of)) or made[-1])
-    way = training.kernel(system)
-    done = sum(way(time.perf_counter() + 0.1) for _ in range(3))
-    assert done == sum(one.done for one in made)
+    act = training.ways(system)["kernel", 1]
+    done = 0
+    while len(made) < 4:
+        done += act()
+    assert done == 300
     assert [one.done for one in made[:-1]] == [100] * (len(made) - 1)
 
 
@@ -118,15 +125,13 @@ def test_a_printed_row_has_its_figures_in_their_columns():
     """All numbers differ, so that columns cannot be confused."""
     ms = {"pytorch": 0.03, "kernel": 0.012}
     times = {way: {"median": m, "min": 0.9 * m, "max": 1.1 * m} for way, m in ms.items()}
-    measured = {
-        "machine": a_machine(),
-        "training": [{"system": "some_network", "runs": 100, "together": 50, "ms": times}],
-    }
+    row = {"system": "some_network", "ms": times, "groups": {"pytorch": 50, "kernel": 1}}
+    measured = {"machine": a_machine(), "training": [row]}
     lines = bench.text(measured).splitlines()
     header, row = lines[4].split("  "), lines[6]
     columns = [column.strip() for column in header if column.strip()]
-    assert columns == ["system", "runs", "PyTorch", "kernel"]
-    assert row.split(None, 1)[1].strip() == ("50 of 100  30.0 (27.0 … 33.0)  12.0 (10.8 … 13.2)")
+    assert columns == ["system", "PyTorch", "kernel", "times PyTorch"]
+    assert row.split(None, 1)[1].strip() == ("27 (50)  10.8 (1)            2.5")
     assert lines[:2] == [
         "Z80, 2 cores, AVX2; Python 3.12.1, torch 2.13",
         "Native kernels: avx2.",

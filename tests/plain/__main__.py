@@ -16,7 +16,7 @@ from circlet.training.run import settle_torch
 if __name__ == "__main__":
     settle_torch()
     for system in sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py")):
-        point = training.block(system, 1).point
+        point = training.point(system, 1)
         run = plain.one(system, point.parameters, point.seeds(0), torch.float32)
         numbers = itertools.count(1)
 
@@ -24,5 +24,5 @@ if __name__ == "__main__":
             run.step(next(numbers))
             return 1
 
-        times = [1000 * training.window(training.repeated(act), 0.4) for _ in range(6)]
+        times = [1000 * training.window(act, 0.4) for _ in range(6)]
         print(f"{system}: {statistics.median(times[1:]):.4g} µs")

@@ -5,6 +5,7 @@ import importlib.util
 import logging
 import os
 import platform
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,10 +24,6 @@ __all__ = ["compare", "ratios", "run", "text"]
 
 log = logging.getLogger("circlet")
 
-REPEATS, SECONDS = 5, 0.4
-# More and shorter ones of peers: a ratio of two shortest times needs a quiet moment for each.
-PEER_REPEATS, PEER_SECONDS = 15, 0.2
-
 
 def compare(device: torch.device) -> dict[str, Any]:
     """Measure the same training in JAX and in circlet on one core, in three minutes.
@@ -37,14 +34,13 @@ def compare(device: torch.device) -> dict[str, Any]:
         raise CircletError("bench --peers compares on one core of a CPU: leave out --device")
     if importlib.util.find_spec("jax") is None:
         raise CircletError("bench --peers needs JAX: pip install 'circlet[peers]'")
-    job.settle()
-    settle_torch()
-    about, rows = machine(device), []
-    for row in load("circlet.bench.peers").measure(training.systems(), PEER_REPEATS, PEER_SECONDS):
-        log.info("%s: measured", row["system"])
-        rows.append(row)
+    about, cores = machine(device), os.sched_getaffinity(0)
     about["versions"]["jax"] = importlib.metadata.version("jax")
-    return {"machine": about, "peers": rows}
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        return {"machine": about, "peers": _rows(load("circlet.bench.peers").measure)}
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def run(device: torch.device) -> dict[str, Any]:
@@ -52,13 +48,18 @@ def run(device: torch.device) -> dict[str, Any]:
 
     Returns ``machine`` and ``training``, a row per system.
     """
+    rows = _rows(lambda name: training.measure(name, training.ways(name, device), device))
+    return {"machine": machine(device), "training": rows}
+
+
+def _rows(measure: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
     job.settle()
     settle_torch()
     rows = []
-    for row in training.measure(device, REPEATS, SECONDS):
-        log.info("%s: measured", row["system"])
-        rows.append(row)
-    return {"machine": machine(device), "training": rows}
+    for system in training.systems():
+        rows.append(measure(system))
+        log.info("%s: measured", system)
+    return rows
 
 
 def machine(device: torch.device) -> dict[str, Any]:

@@ -9,20 +9,18 @@ circlet's NumPy starts, so that all train the same networks.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from circlet.bench import training
 from circlet.errors import CircletError
 from circlet.lazy_import import load
 from circlet.native import starts
-from circlet.study import cost, registry
+from circlet.study import registry
 from circlet.study.points import Point
-from circlet.systems.matmul import matmul
 from circlet.training.run import run_group
 
 # One thread, on the CPU; before JAX is imported.
@@ -42,7 +40,6 @@ float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value wh
 zero moves by the rounding of a sum over all examples, and training amplifies that.
 """
 CHECKED = 64  # steps
-SIZE = 1024  # side of the square matrices of `products`
 WAYS = ("jax_written", "jax_formulated")
 
 
@@ -104,9 +101,9 @@ def residual(logits: Any, target: Any) -> Any:
     return jnp.where(right, -others.sum(0), others)
 
 
-def gradient(peer: Peer, is_formulated: bool) -> Callable[[Arrays, Arrays], Arrays]:
+def gradient(peer: Peer, way: str) -> Callable[[Arrays, Arrays], Arrays]:
     """Return a function that maps weights and examples to the gradient by the weights."""
-    if not is_formulated:
+    if way == "jax_written":
         return jax.grad(lambda w, e: cross_entropy(peer.written(w, e), e["target"]))
 
     def pulled_back(weights: Arrays, examples: Arrays) -> Arrays:
@@ -136,18 +133,16 @@ def adamw(state: Any, change: Arrays, rate: float, decay: float) -> Any:
 class Group:
     """Runs of a system that JAX trains together, with seeds from 0."""
 
-    def __init__(self, point: Point, runs: int, is_formulated: bool):
+    def __init__(self, point: Point, runs: int, way: str):
         module: Any = starts(point.system.equations)
-        parameters, self.seeds = point.parameters, [point.seeds(seed) for seed in range(runs)]
-        self.peer = of(point.system.name)
-        self.own, self.parameters = module, parameters
-        self.size = parameters.get("batch_size")
-        self.done = 0
+        self.seeds = [point.seeds(seed) for seed in range(runs)]
+        self.peer, self.parameters, self.done = of(point.system.name), point.parameters, 0
+        parameters = point.parameters
         weights = _stacked([module.initial(parameters, seeds) for seeds in self.seeds], np.float32)
         zeros = jax.tree.map(jnp.zeros_like, weights)
         self.state: Any = (weights, zeros, jax.tree.map(jnp.copy, zeros), jnp.zeros(runs))
         self.examples = _stacked([self.peer.examples(parameters, module, s) for s in self.seeds])
-        step = gradient(self.peer, is_formulated)
+        step = gradient(self.peer, way)
         rate, decay = parameters["learning_rate"], parameters["weight_decay"]
 
         def train(state: Any, examples: Arrays, orders: Any) -> Any:
@@ -159,16 +154,19 @@ class Group:
 
         self.train = jax.jit(jax.vmap(train), donate_argnums=0)
 
-    def advance(self) -> None:
-        """Take the steps of a call; with batches, these are an epoch in a newly drawn order."""
-        orders, last = None, self.done + self.peer.steps
-        if self.size:
-            number = self.done // self.peer.steps
-            n = self.parameters["n_train"]
+    def advance(self) -> int:
+        """Take the steps of a call; with batches, these are an epoch in a newly drawn order.
+
+        Returns the steps taken, counted for each run.
+        """
+        orders = None
+        if size := self.parameters.get("batch_size"):
+            number, n = self.done // self.peer.steps, self.parameters["n_train"]
             drawn = [seeds.stream("order", number).permutation(n) for seeds in self.seeds]
-            orders = np.stack(drawn).reshape(len(drawn), -1, self.size)
+            orders = np.stack(drawn).reshape(len(drawn), -1, size)
         self.state = jax.block_until_ready(self.train(self.state, self.examples, orders))
-        self.done = last
+        self.done += self.peer.steps
+        return len(self.seeds) * self.peer.steps
 
     def losses(self) -> np.ndarray:
         """Return the mean cross-entropy (nat) of every run on its train set, (runs,)."""
@@ -180,84 +178,32 @@ def _stacked(runs: list[Arrays], dtype: Any = None) -> Arrays:
     return {name: jnp.asarray(np.stack([run[name] for run in runs]), dtype) for name in runs[0]}
 
 
-def difference(system: str, is_formulated: bool, runs: int = 2) -> float:
+def difference(system: str, way: str, runs: int = 2) -> float:
     """Return the largest relative difference of the losses of JAX and PyTorch after 64 steps."""
-    point = training.block(system, runs).point
-    group = Group(point, runs, is_formulated)
-    with torch.no_grad():
-        for torch_group in run_group(point, list(range(runs)), training.CPU):
-            if torch_group.done == CHECKED:
-                expected = torch_group.metrics()["train_loss"].numpy()
-                break
+    point = training.point(system, runs)
+    group = Group(point, runs, way)
     while group.done < CHECKED:
         group.advance()
-    return float(np.max(np.abs(group.losses() / expected - 1)))
+    trained = run_group(point, list(range(runs)), training.CPU)
+    losses = next(g.metrics()["train_loss"] for g in trained if g.done == CHECKED)
+    return float(np.max(np.abs(group.losses() / losses.numpy() - 1)))
 
 
-def way(system: str, is_formulated: bool, runs: int) -> training.Way:
-    """Return a way to train runs in JAX without logs; each call continues the training."""
-    group = Group(training.block(system, runs).point, runs, is_formulated)
+def measure(system: str) -> dict[str, Any]:
+    """Return the times of a system (see `training.measure`) on one core, without logs, with JAX's.
 
-    def act() -> int:
-        group.advance()
-        return runs * group.peer.steps
-
-    act()  # compiles
-    return lambda seconds: training.window(training.repeated(act), seconds)
-
-
-def fastest(system: str, is_formulated: bool, seconds: float) -> tuple[int, training.Way]:
-    """Return the number of runs of a group that trains fastest, and the way with it."""
-    tried = {}
-    for runs in of(system).groups:
-        candidate = way(system, is_formulated, runs)
-        tried[runs] = (min(candidate(seconds) for _ in range(6)), candidate)
-    runs = min(tried, key=lambda n: tried[n][0])
-    return runs, tried[runs][1]
-
-
-def products(system: str) -> training.Way:
-    """Return a way to multiply large matrices, with as many operations as the system's steps.
-
-    The products alternate with the training because the clock of a processor changes.
+    ``differences`` is how far JAX's losses are from circlet's; raises CircletError if they are not
+    equal.
     """
-    steps = 2 * SIZE**3 / cost.product_flops(training.block(system, 1).point)
-    a = torch.randn(1, SIZE, SIZE)
-
-    def act() -> float:
-        matmul(a, a)
-        return steps
-
-    return lambda seconds: training.window(training.repeated(act), seconds)
-
-
-def measure(names: list[str], repeats: int, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield a row per system: ``ms`` of each way, per run and step, on one core without logs.
-
-    The ways alternate, in this process. ``groups`` and ``differences`` are the runs that JAX trains
-    together and how far its losses are from circlet's; raises CircletError if they are not equal.
-    """
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(cores)})
-    try:
-        for system in names:
-            ours = WAYS if system in systems() else ()
-            apart = {name: difference(system, name == "jax_formulated") for name in ours}
-            if max(apart.values(), default=0.0) > TOLERANCE:
-                raise CircletError(
-                    f"bench: losses of {system} in JAX differ from circlet's: {apart}"
-                )
-            fast = {name: fastest(system, name == "jax_formulated", seconds) for name in ours}
-            ways = training.ways(system, logs=False) | {
-                name: peer_way for name, (_, peer_way) in fast.items()
-            }
-            ways["products"] = products(system)
-            windows = training.alternating(ways, repeats, seconds)
-            yield {
-                "system": system,
-                "ms": {name: training.spread(times) for name, times in windows.items()},
-                "groups": {name: runs for name, (runs, _) in fast.items()},
-                "differences": apart,
-            }
-    finally:
-        os.sched_setaffinity(0, cores)
+    names = WAYS if system in systems() else ()
+    apart = {name: difference(system, name) for name in names}
+    if max(apart.values(), default=0.0) > TOLERANCE:
+        raise CircletError(f"bench: losses of {system} in JAX differ from circlet's: {apart}")
+    ways = {
+        (name, runs): Group(training.point(system, runs, logs=False), runs, name).advance
+        for name in names
+        for runs in of(system).groups
+    }
+    return training.measure(system, training.ways(system, logs=False) | ways) | {
+        "differences": apart
+    }

@@ -21,13 +21,6 @@ def value_bytes(point: Point) -> int:
     return 8 if point.settings.dtype == "float64" else 4
 
 
-def product_flops(point: Point) -> float:
-    """Return the operations of a step's matrix products, counted in single precision."""
-    formula = point.system.product_flops_per_step or point.system.flops_per_step
-    assert formula
-    return formula(**point.parameters) * value_bytes(point) / 4
-
-
 def weights(point: Point) -> float:
     """Return how many numbers a run keeps: all that are trained or moved."""
     if point.system.weights:

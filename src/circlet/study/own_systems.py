@@ -17,10 +17,7 @@ from circlet.systems.spec import Metric, Outcome, Parameter, Rule, SystemSpec
 KEYWORDS = (
     "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "enum", "pattern",
 )  # fmt: skip
-FORMULAS = (
-    "flops_per_step", "product_flops_per_step", "weights", "activations", "cpu_batch",
-    "steps_per_epoch",
-)  # fmt: skip
+FORMULAS = ("flops_per_step", "weights", "activations", "cpu_batch", "steps_per_epoch")
 KINDS = (
     "a network: network, data, loss (and metrics); with a gradient of its own: initial, data, "
     "gradients, metrics; simulated: initial, data, step"

@@ -154,8 +154,6 @@ class SystemSpec:
     """Floating-point operations of a run per step; operations outside of matrix products are
     weighted by their cost. Default: time and memory of a run are measured when it is planned (the
     time of a kernel always is)."""
-    product_flops_per_step: Formula | None = None
-    """Operations in matrix products, if not all are: a lower bound of the time of a step."""
     flops_per_second: float = 1e9
     """Rough number of operations that one CPU core does in PyTorch. It decides the size of blocks,
     whether a block gets a GPU, and which networks are too large to be timed."""

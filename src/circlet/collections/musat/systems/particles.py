@@ -9,7 +9,6 @@ SYSTEM = SystemSpec(
     logs={"signals": signals(every=100), "embeddings": Log({})},
     # About 20 operations and d-vectors for each couple of pairs.
     flops_per_step=lambda p, d, **_: 5 * (4 + d) * (p * (p + 1) // 2) ** 2,
-    product_flops_per_step=lambda p, d, **_: 4 * d * (p * (p + 1) // 2) ** 2,
     flops_per_second=20e9,
     # Values that a run keeps, and values that it holds at the peak of a step: the distances of all
     # couples of pairs.

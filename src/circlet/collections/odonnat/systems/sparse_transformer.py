@@ -19,9 +19,6 @@ SYSTEM = SystemSpec(
     flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
         6 * batch_size * (p * length * (d + 22) + hidden * (2 * d + 40) + vocabulary * d)
     ),
-    product_flops_per_step=lambda p, d, length, vocabulary, hidden, batch_size, **_: (
-        6 * batch_size * (p * length * d + hidden * 2 * d + vocabulary * d)
-    ),
     flops_per_second=40e9,
     weights=lambda d, length, vocabulary, hidden, bias, **_: (
         d * (vocabulary + length + 1 + d) + 2 * d * hidden + bias * (hidden + d)
