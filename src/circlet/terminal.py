@@ -12,7 +12,7 @@ from typing import Any
 
 from circlet import native
 from circlet.errors import LogError
-from circlet.formatting import change, duration, number
+from circlet.formatting import change, duration, interval, number
 from circlet.storage import parquet, progress
 from circlet.study import cost, limits, targets
 from circlet.study.blocks import Block
@@ -246,7 +246,7 @@ def compared(comparison: Any) -> str:
             number(row.A),
             number(row.B),
             change(row.estimate),
-            f"{change(row.low)} … {change(row.high)}",
+            interval(row.low, row.high),
             f"{row.n_paired} pairs" if row.n_paired else f"{row.n_first}, {row.n_second} runs",
             "*" * int(row.clear),
         )
