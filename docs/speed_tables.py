@@ -130,7 +130,7 @@ def slower_than(factor: float) -> str:
 
 def peer_figure() -> Figure:
     """Draw the medians and ranges of the ratios, for both instruction sets."""
-    rows = peers()
+    rows = peers().query("other != 'products'")
     figure, axes = plt.subplots(figsize=(6, 2.6))
     places = {name: -i for i, name in enumerate(sorted(rows["system"].unique()))}
     colours = {"JAX": style.ORANGE, "PyTorch": style.BLUE}

@@ -43,18 +43,25 @@ def test_a_row_has_every_way(peers, monkeypatch):
     monkeypatch.setattr(training, "REPEATS", 1)
     monkeypatch.setattr(training, "SECONDS", 0.01)
     row, other = map(peers.measure, ("constant_attention", "particles"))
-    assert row["ms"].keys() - {"kernel"} == {"pytorch", "jax_written", "jax_formulated"}
+    assert row["ms"].keys() - {"kernel"} == {"pytorch", "products", *peers.WAYS}
     assert {row["groups"][way] for way in peers.WAYS} <= {1, 2}
     assert other["ms"].keys() - {"kernel"} == {"pytorch"}
     assert "\nparticles " in bench.text({"machine": a_machine(), "peers": [row, other]})
 
 
 def test_what_is_printed():
-    times = {"pytorch": 0.03, "jax_written": 0.04, "jax_formulated": 0.02, "kernel": 0.01}
+    times = {"pytorch": 0.03, "jax_written": 0.04, "jax_formulated": 0.02, "kernel": 0.01,
+             "products": 0.005}  # fmt: skip
     row = {
         "system": "some_network",
         "ms": {way: {"median": 2 * ms, "min": ms, "max": 3 * ms} for way, ms in times.items()},
-        "groups": {"pytorch": 25, "jax_written": 10, "jax_formulated": 50, "kernel": 1},
+        "groups": {
+            "pytorch": 25,
+            "jax_written": 10,
+            "jax_formulated": 50,
+            "kernel": 1,
+            "products": 1,
+        },
         "differences": {"jax_written": 2e-5, "jax_formulated": 1e-7},
     }
     simulated = {way: row["ms"][way] for way in ("pytorch", "kernel")}
@@ -63,11 +70,11 @@ def test_what_is_printed():
     assert lines[1:3] == ["Native kernels: avx2.", ""]
     header, _, first, second = (re.split(r"\s{2,}", line.strip()) for line in lines[4:8])
     assert header == [
-        "system", "PyTorch", "JAX as written", "JAX formulated", "kernel", "times PyTorch",
-        "times JAX",
+        "system", "PyTorch", "JAX as written", "JAX formulated", "kernel", "products",
+        "times PyTorch", "times JAX", "times products",
     ]  # fmt: skip
-    assert " ".join(first) == "some_network 30 (25) 40 (10) 20 (50) 10 (1) 3 2"
-    assert " ".join(second) == "no_network 30 (25) – – 10 (1) 3 –"
+    assert " ".join(first) == "some_network 30 (25) 40 (10) 20 (50) 10 (1) 5 (1) 3 2 0.5"
+    assert " ".join(second) == "no_network 30 (25) – – 10 (1) – 3 – –"
     assert "circlet's to 2e-05" in lines[10]
 
 

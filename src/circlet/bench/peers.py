@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 from circlet.bench import training
 from circlet.errors import CircletError
@@ -21,6 +22,7 @@ from circlet.lazy_import import load
 from circlet.native import starts
 from circlet.study import registry
 from circlet.study.points import Point
+from circlet.systems.matmul import matmul
 from circlet.training.run import run_group
 
 # One thread, on the CPU; before JAX is imported.
@@ -40,6 +42,7 @@ float32 rounds to 6e-8. AdamW divides a gradient by its size, so that a value wh
 zero moves by the rounding of a sum over all examples, and training amplifies that.
 """
 CHECKED = 64  # steps
+SIZE = 1024  # side of the square matrices of `products`
 WAYS = ("jax_written", "jax_formulated")
 
 
@@ -55,6 +58,7 @@ class Peer:
     """Logits (classes, examples)."""
     groups: tuple[int, ...]  # numbers of runs to try
     steps: int  # steps of a call
+    is_products: bool = True  # whether nearly all operations of a step are products of matrices
 
 
 def rows(weights: Arrays, layer: str, x: Any) -> Any:
@@ -189,21 +193,35 @@ def difference(system: str, way: str, runs: int = 2) -> float:
     return float(np.max(np.abs(group.losses() / losses.numpy() - 1)))
 
 
+def products(flops: float) -> training.Act:
+    """Return a function that multiplies large matrices; ``flops`` operations count as a step."""
+    a = torch.randn(1, SIZE, SIZE)
+
+    def act() -> float:
+        matmul(a, a)
+        return 2 * SIZE**3 / flops
+
+    return act
+
+
 def measure(system: str) -> dict[str, Any]:
     """Return the times of a system (see `training.measure`) on one core, without logs, with JAX's.
 
-    ``differences`` is how far JAX's losses are from circlet's; raises CircletError if they are not
-    equal.
+    ``products`` is the time of as many operations in products of large matrices, which no kernel
+    can beat. ``differences`` is how far JAX's losses are from circlet's; raises CircletError if
+    they are not equal.
     """
     names = WAYS if system in systems() else ()
     apart = {name: difference(system, name) for name in names}
     if max(apart.values(), default=0.0) > TOLERANCE:
         raise CircletError(f"bench: losses of {system} in JAX differ from circlet's: {apart}")
-    ways = {
+    ways: dict[training.Way, training.Act] = {
         (name, runs): Group(training.point(system, runs, logs=False), runs, name).advance
         for name in names
         for runs in of(system).groups
     }
-    return training.measure(system, training.ways(system, logs=False) | ways) | {
-        "differences": apart
-    }
+    point = training.point(system, 1)
+    if names and of(system).is_products and (flops := point.system.flops_per_step):
+        ways["products", 1] = products(flops(**point.parameters))
+    times = training.measure(system, training.ways(system, logs=False) | ways)
+    return times | {"differences": apart}

@@ -47,4 +47,6 @@ def formulated(weights: Arrays, examples: Arrays) -> Any:
     return embedding @ r
 
 
-PEER = Peer(sequence_examples, written, formulated, groups=(25, 50, 100, 200), steps=64)
+PEER = Peer(
+    sequence_examples, written, formulated, groups=(25, 50, 100, 200), steps=64, is_products=False
+)
