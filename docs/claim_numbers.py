@@ -140,11 +140,11 @@ def circles_under_other_initialisations() -> str:
     runs = runs.merge(kept.astype({"embedding_std": runs["embedding_std"].dtype}), on=keys)
     rows = claims.read(plan_file(DOCS / "studies/grids_and_circles/config.yaml"))
     row = rows.set_index("claim").loc["musat_table1_wd0.6_circles"]
-    found = [
+    verdicts = [
         judge(row, stats.count(*stats.counted(each["is_circle"]))).verdict
         for _, each in runs.groupby(keys, observed=True)
     ]
-    return claims.counted(pd.Series(found))
+    return claims.counted(pd.Series(verdicts))
 
 
 def independent(**papers: str) -> claims.Chance:

@@ -234,16 +234,16 @@ def simulated(case: Case, n: int) -> dict[str, Any]:
     else:
         drawn = [case.estimate(*case.draw(stream, n)) for _ in range(case.repetitions)]
         low, high = np.array([(estimate.low, estimate.high) for estimate in drawn]).T
-    is_known = ~np.isnan(low)
+    has_ends = ~np.isnan(low)
     covered = (low <= case.truth + 1e-12) & (case.truth - 1e-12 <= high)
     return {
         "method": case.method,
         "least": case.least,
         "population": case.population,
         "n": n,
-        "samples": int(is_known.sum()),
-        "coverage": float(covered[is_known].mean()),
-        "width": float(np.median((high - low)[is_known])),
+        "samples": int(has_ends.sum()),
+        "coverage": float(covered[has_ends].mean()),
+        "width": float(np.median((high - low)[has_ends])),
     }
 
 

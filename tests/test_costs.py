@@ -30,7 +30,7 @@ def test_costs_are_measured_once(cache, network, capsys):
     config["experiments"]["y"] = usual | {"interventions": mixed}
     points = planning.plan(config).points
     often, seldom, _ = points
-    assert measured.known(often) is None
+    assert measured.cached(often) is None
     measured.measure(points)
     costs = measured.of(often)
     assert (costs.weights, costs.embedding) == (7 * 8 + 8 * 7, (7, 8))
@@ -44,7 +44,7 @@ def test_costs_are_measured_once(cache, network, capsys):
     (file,) = cache.iterdir()
     file.write_text("{")
     user_cache.kept.cache_clear()
-    assert measured.known(often) is None  # so it is measured again
+    assert measured.cached(often) is None  # so it is measured again
     assert capsys.readouterr().err.count("Measuring what a step of a network costs") == 1
 
 

@@ -189,9 +189,9 @@ def test_no_process_of_another_user_is_trusted(monkeypatch):
     """All users can find the address in /proc, and use it when the server has ended."""
     ends = socket.socketpair()
     with ends[0], ends[1]:
-        assert job_server._is_own(ends[0])
+        assert job_server._is_same_user(ends[0])
         monkeypatch.setattr(os, "getuid", lambda: os.geteuid() + 1)
-        assert not job_server._is_own(ends[0])
+        assert not job_server._is_same_user(ends[0])
 
 
 def test_a_job_can_wait_for_processes_of_its_own(server):

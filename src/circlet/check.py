@@ -23,10 +23,10 @@ from circlet.storage import parquet
 from circlet.study import (
     declared_systems,
     interventions,
-    own_collections,
     planning,
     registry,
     targets,
+    user_collections,
 )
 from circlet.study.blocks import Block
 from circlet.study.plan import Study
@@ -55,7 +55,7 @@ def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
     user_collection = registry.find([str(path)])[-1]
     about, collections = user_collection.name, (*registry.SHIPPED, user_collection)
-    own_collections.check(declared_systems.Systems(collections))
+    user_collections.check(declared_systems.Systems(collections))
     yield Finding(about, f"declares {_count(user_collection)}; names of its parts are valid")
     for name in user_collection.modules("interventions"):
         yield from _tried(name, _intervention(user_collection, name))
@@ -96,7 +96,7 @@ def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
         except CircletError as error:
             results.append(Finding(about, str(error), "error"))
         except Exception as error:  # any exception in an author's code is a finding
-            place = registry.place_in_own(error)
+            place = registry.place_in_user_code(error)
             line = " ".join(f"{type(error).__name__}: {error}".split())
             results.append(Finding(about, f"{place}: {line}" if place else line, "error"))
     yield from results
@@ -120,8 +120,8 @@ def _study(user_collection: Collection, results: Path) -> Study:
     for name, role in user_collection.roles.items():
         needs = role.needs
         experiment = f"role_{name.rpartition('.')[2]}"
-        held = {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
-        settings = usual | {"system": needs.system, "parameters": held}
+        fixed = {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
+        settings = usual | {"system": needs.system, "parameters": fixed}
         if needs.system in systems:
             parameters = systems[needs.system].parameters
             swept = (k for k in needs.varies if k in parameters)
@@ -189,7 +189,7 @@ def _of_system(block: Block) -> Iterator[str]:
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
     yield f"a run has {numbers} values: {shapes}"
     if isinstance(equations, autograd.FromLoss):
-        worst = verify.verify(point, point.every_seed, CPU, steps=STEPS)
+        worst = verify.verify(point, point.all_seeds, CPU, steps=STEPS)
         yield f"{RUNS} runs of {STEPS} steps equal a plain PyTorch loop (within {worst:.0e})"
     else:
         if point.system.batched:
@@ -209,7 +209,7 @@ def _weights(point: Point, seeds: list[int]) -> dict[str, Tensor]:
 
 def _together(point: Point) -> str:
     """Check that runs trained together equal runs trained alone."""
-    seeds = [*point.every_seed]
+    seeds = [*point.all_seeds]
     stacked, worst = _weights(point, seeds), 0.0
     for i, seed in enumerate(seeds):
         for name, values in _weights(point, [seed]).items():
@@ -249,7 +249,7 @@ def _slope(point: Point) -> str:
     if "train_loss" not in point.system.metrics:
         return "the gradient was not checked: the system has no metric train_loss"
     equations = autograd.equations(point.system)
-    runs = point.every_seed if point.system.batched else point.every_seed[:1]
+    runs = point.all_seeds if point.system.batched else point.all_seeds[:1]
     seeds = [point.seeds(seed) for seed in runs]
     arrays = [equations.initial(point.parameters, run_seeds) for run_seeds in seeds]
     weights = {k: torch.as_tensor(np.stack([a[k] for a in arrays])).double() for k in arrays[0]}

@@ -257,7 +257,7 @@ def main(argv: list[str] | None = None) -> None:
         if isinstance(error, ModuleNotFoundError) and (line := errors.not_installed(error)):
             log.error("%s", line)
             sys.exit(1)
-        place = registry.place_in_own(error)
+        place = registry.place_in_user_code(error)
         where, what = place or "a bug, please report it", type(error).__name__
         # The line comes before the traceback: displays and lists of failures show only the line.
         trace = not place or "--log" in words

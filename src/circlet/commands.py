@@ -164,7 +164,7 @@ def _target(study: Study, command: str, name: str) -> targets.Target:
         return getattr(targets, command)(study)
     kind = f"{command}s"
     by_name = {target.name: target for target in getattr(targets, kind)(study)}
-    errors.check_known(str(study.results), command, sorted(by_name), [name])
+    errors.check_exist(str(study.results), command, sorted(by_name), [name])
     return by_name[name]
 
 
@@ -274,7 +274,7 @@ def make_partial(arguments: argparse.Namespace) -> None:
     study = whole.partial(done)
     *parts, report, explorer = targets.ordered(study)
     outputs = [path for target in (*parts, report, explorer) for path in target.outputs]
-    with files.own_folder(study.folder, outputs) as made:
+    with files.marked_folder(study.folder, outputs) as made:
         for target in (*parts, report, explorer):
             try:
                 # Tables and figures see only their experiments; pages also see what is left out.

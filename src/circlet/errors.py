@@ -23,11 +23,11 @@ def unknown(what: str, name: str, names: Iterable[str]) -> str:
     return f"there is no {what} {name!r} ({did_you_mean(name, names)}there are: {listed})"
 
 
-def check_known(where: str, what: str, known: Iterable[str], names: Iterable[str]) -> None:
-    """Raise ConfigError for the first of some names that is not known."""
+def check_exist(where: str, what: str, existing: Iterable[str], names: Iterable[str]) -> None:
+    """Raise ConfigError for the first of some names that does not exist."""
     for name in names:
-        if name not in known:  # a look-up in `Systems` imports the system
-            raise ConfigError(f"{where}: {unknown(what, name, known)}")
+        if name not in existing:  # a look-up in `Systems` imports the system
+            raise ConfigError(f"{where}: {unknown(what, name, existing)}")
 
 
 class CircletError(Exception):

@@ -20,7 +20,7 @@ from msgspec import structs
 
 from circlet import compare, formatting
 from circlet.analysis import log_frames, make
-from circlet.errors import LogError, check_known
+from circlet.errors import LogError, check_exist
 from circlet.lazy_import import load
 from circlet.storage import files, parquet, provenance, schema
 from circlet.study import planning, targets
@@ -48,16 +48,16 @@ def freeze(
     """
     whole = _joined(study, earlier, folder)
     by_name = {target.name: target for target in targets.tables(whole)}
-    check_known("--tables", "table", by_name, further)
-    behind = targets.with_dependencies(by_name["scorecard"]) if "scorecard" in by_name else []
-    names = {*(target.name for target in behind), *_SUMMARIES, *further}
+    check_exist("--tables", "table", by_name, further)
+    needed = targets.with_dependencies(by_name["scorecard"]) if "scorecard" in by_name else []
+    names = {*(target.name for target in needed), *_SUMMARIES, *further}
     if earlier is not None:
         names |= {path.stem for path in earlier.results.glob("tables/*.parquet")}
     chosen = [t for t in targets.ordered(whole) if t.kind == "tables" and t.name in names]
     kept = {t.name: rows for t in chosen if (rows := _rows(t, study, earlier)) is not None}
     paths = {target.name: folder / f"tables/{target.name}.parquet" for target in chosen}
     made, too_large = [folder / CONFIG], []
-    with files.own_folder(folder, [folder / CONFIG, *paths.values()]) as listed:
+    with files.marked_folder(folder, [folder / CONFIG, *paths.values()]) as listed:
         text = yaml.safe_dump(json.loads(whole.json), sort_keys=False, width=100)
         files.write_text(folder / CONFIG, text)
         for target in chosen:
@@ -171,7 +171,7 @@ def _write(table: pa.Table, path: Path, footer: dict) -> None:
 def _renamed(table: pa.Table, study: Study, whole: Study) -> pa.Table:
     """Return the table with the names of points that the config gives.
 
-    A study with logs may name a point as its existing folder (`Study._as_found`).
+    A study with logs may name a point as its existing folder (`Study._with_existing_names`).
     """
     names = {
         (name, old.name): new.name

@@ -28,7 +28,7 @@ from typing import Any
 
 TOKEN = "CIRCLET_JOB_SERVER"  # environment variable with the secret of a server
 FEWEST_JOBS = 10  # fewer do not pay for the imports
-PATIENCE = 10.0  # seconds that a command waits for its job to begin, as the server may import
+START_TIMEOUT_S = 10.0  # longest wait for a job to begin, as the server may import
 ENDING = (signal.SIGINT, signal.SIGTERM)
 PRELOADED = (  # those that most jobs need come first
     *("msgspec", "filelock", "pyarrow.parquet", "pandas", "scipy.stats", "matplotlib.pyplot"),
@@ -76,10 +76,10 @@ def run() -> int | None:
                 server.send(bytes([number]))
 
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until the job can get them
-        server.settimeout(PATIENCE)
+        server.settimeout(START_TIMEOUT_S)
         try:
             server.connect(_address(token))
-            if not _is_own(server):
+            if not _is_same_user(server):
                 return None
             request = [token, sys.argv, sys.path, str(Path.cwd()), dict(os.environ)]
             socket.send_fds(server, [b"\0"], [0, 1, 2])
@@ -105,7 +105,7 @@ def _address(token: str) -> str:
     return "\0" + hashlib.sha256(os.fsencode(here)).hexdigest()
 
 
-def _is_own(connection: socket.socket) -> bool:
+def _is_same_user(connection: socket.socket) -> bool:
     """Return whether the other end is a process of this user: all users can connect."""
     peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return struct.unpack("3i", peer)[1] == os.getuid()
@@ -125,13 +125,13 @@ def _serve() -> None:
         listener.bind(_address(token))
         listener.listen()
         while True:
-            ready, _, _ = select.select([sys.stdin, listener], [], [], 0 if to_import else None)
-            if sys.stdin in ready:
+            readable, _, _ = select.select([sys.stdin, listener], [], [], 0 if to_import else None)
+            if sys.stdin in readable:
                 return
-            if ready:
+            if readable:
                 connection, _ = listener.accept()
                 with connection:
-                    if _is_own(connection) and os.fork() == 0:
+                    if _is_same_user(connection) and os.fork() == 0:
                         listener.close()
                         _supervise(connection, token, handlers)
                         return

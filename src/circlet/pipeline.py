@@ -141,8 +141,8 @@ class Pipeline:
             planned = "" if self.outer else os.environ.get(self._variable("STUDY"), "")
             if not planned:
                 used = self._given(config)
-            known = planned and planning.decode(planned)
-            self.study = replace(known or planning.plan(used), is_remote=bool(self.storage))
+            decoded = planned and planning.decode(planned)
+            self.study = replace(decoded or planning.plan(used), is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
             # The study as it is now, for jobs that begin later.
             self.frozen = self.study.whole_json

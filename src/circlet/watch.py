@@ -31,7 +31,7 @@ from circlet.study.targets import Target
 
 FRESH = 60.0  # seconds without output after which a job counts as dead
 LINES = 6  # most lines for running and for failed jobs
-EVERY = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and otherwise
+INTERVAL_S = {True: 1.0, False: 30.0}  # seconds between looks: on a terminal, and otherwise
 LOOKING = 0.05  # largest share of the time spent looking
 
 log = logging.getLogger("circlet")
@@ -230,7 +230,7 @@ def show(watch: Watch, wait: Callable[[float], bool | None]) -> None:
     every thirty seconds, and one for each failure.
     """
     console = Console(file=sys.stderr, highlight=False, soft_wrap=False)
-    interval = EVERY[console.is_terminal]
+    interval = INTERVAL_S[console.is_terminal]
     printed: set[str] = set()
     with contextlib.ExitStack() as stack:
         live = None

@@ -122,9 +122,9 @@ def test_orders_and_dropout_are_those_that_numpy_draws(seed, first, n):
     drawn = native.Epochs.draw(seeds.order_words(), epochs, n, d, rate)
     for i, epoch in enumerate(epochs):
         stream = seeds.stream("order", epoch)
-        np.testing.assert_array_equal(drawn.held["orders"][i], stream.permutation(n))
+        np.testing.assert_array_equal(drawn.arrays["orders"][i], stream.permutation(n))
         kept = stream.random((d, n), dtype=np.float32) >= rate
-        np.testing.assert_array_equal(drawn.held["kept"][i], kept)
+        np.testing.assert_array_equal(drawn.arrays["kept"][i], kept)
 
 
 @built

@@ -61,7 +61,7 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
             points = STUDY.experiment(name)
             assert page.locator("#points input").count() == len(points)
             for point in points:
-                runs = [point.run_id(seed) for seed in point.every_seed]
+                runs = [point.run_id(seed) for seed in point.all_seeds]
                 counts = listed[listed["run_id"].isin(runs)]["outcome"].value_counts()
                 if page.is_visible("#points"):  # a single point is chosen already
                     page.check(f"#points input[value='{STUDY.points.index(point)}']", force=True)
@@ -71,7 +71,7 @@ def test_every_point_and_its_runs_can_be_chosen(page_of, finished):
                 assert page.locator("#run-list input").count() == point.count
                 for i in (-1, 0):
                     page.check(f"#run-list input[value='{runs[i]}']")
-                    page.wait_for_function(READS, arg=f"seed {point.every_seed[i]}: ")
+                    page.wait_for_function(READS, arg=f"seed {point.all_seeds[i]}: ")
     assert len(names) == len({*names}) == 24
 
 

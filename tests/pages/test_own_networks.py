@@ -76,10 +76,10 @@ def table(study, name):
 
 def test_runs_have_the_metrics_of_their_system(study):
     listed, runs = (table(study, name).set_index("run_id") for name in ("explorer_runs", "runs"))
-    metrics = {name for system in study.systems for name in study.known[system].metrics}
+    metrics = {name for system in study.systems for name in study.specs[system].metrics}
     assert metrics < set(listed.columns)
     for name, rows in listed.groupby("system"):
-        names = list(study.known[name].metrics)
+        names = list(study.specs[name].metrics)
         pd.testing.assert_frame_equal(rows[names], runs.loc[rows.index, names])
         assert rows[list(metrics - set(names))].isna().all(axis=None)
     assert set(listed["outcome"]) == {"finished"}
@@ -125,7 +125,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
     )
     assert titles == AXES[name]
     hovers = page.evaluate(f"{chart}.data.map(trace => trace.hovertemplate)")
-    metrics = study.known[f"networks.{name}"].metrics
+    metrics = study.specs[f"networks.{name}"].metrics
     assert len(hovers) == len(metrics)
     for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
         assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover

@@ -53,7 +53,7 @@ def test_a_log_has_keys_and_parameters(results, study):
     curves = results.log("curves")
     assert list(curves)[:5] == ["experiment", "system", "point", "run_id", "seed"]
     points = study.experiment("a")
-    assert set(curves["run_id"]) == {p.run_id(seed) for p in points for seed in p.every_seed}
+    assert set(curves["run_id"]) == {p.run_id(seed) for p in points for seed in p.all_seeds}
     assert curves.groupby("run_id")["hidden"].nunique().eq(1).all()
     assert set(curves["hidden"]) == {8, 16} and set(curves["weight_decay"]) == {0.0, 0.5}
     assert len(results.log("signals", experiment="b")) > 0

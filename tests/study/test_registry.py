@@ -155,7 +155,7 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     for folder in (mine, other, mine):
         study = planning.plan(config_of(folder))
         code = {target.name: target.code for target in targets.tables(study)}["mine.distances"]
-        read.append((study.known["mine.drift"].defaults["rate"], code))
+        read.append((study.specs["mine.drift"].defaults["rate"], code))
     assert [rate for rate, _ in read] == [0.5, 0.25, 0.5]
     assert read[0] == read[2]
     assert read[0][1] != read[1][1]
@@ -191,7 +191,7 @@ def test_equations_may_be_those_of_another_system(mine):
 
 
 def test_columns_of_the_table_of_runs_are_no_names_of_parameters():
-    system = planning.plan(config()).known["particles"]
+    system = planning.plan(config()).specs["particles"]
     columns = schema.names(schema.outcome([system]))
     assert {"seed", "commit", *columns} - system.metrics.keys() <= declarations.RESERVED
 

@@ -4,7 +4,7 @@ import pytest
 from conftest import SYSTEMS, config_of, refused
 from projects import edit
 
-from circlet.study import own_collections, planning
+from circlet.study import planning, user_collections
 
 SPEC = "from circlet.systems.spec import SystemSpec\n"
 CLAIM = "claim,source,statement,kind,role,table,column,published,published_n,margin,figure\n"
@@ -137,7 +137,7 @@ def test_a_collection_may_be_a_package_with_modules_of_its_own(mine):
 
 
 def test_shipped_collections_refer_to_what_exists():
-    own_collections.check(SYSTEMS, with_shipped=True)
+    user_collections.check(SYSTEMS, with_shipped=True)
 
 
 def test_the_plan_says_it(mine, tmp_path, error_of):

@@ -132,7 +132,7 @@ def test_a_training_has_at_most_so_many_steps_and_bytes():
 def test_states_leave_room_for_the_rest_of_the_page():
     """The page with the library and the worst case of all states is below 18 MB."""
     noise = np.random.default_rng(0).bytes(explorer_budget.ENDS + explorer_budget.TRAININGS)
-    library = packing.text(explorer._own("vendored/plotly.js"))
+    library = packing.text(explorer._read("vendored/plotly.js"))
     code = "".join(explorer._modules(STUDY).values())
     assert len(packing.text(noise) + library + code) < 18e6
 
@@ -204,7 +204,7 @@ def test_states_are_those_of_the_logs(finished, monkeypatch):
             seen.add((block.point.system.name, name))
     assert {system for system, _ in seen} == set(STUDY.systems)
     assert ("sparse_transformer", "query") in seen
-    without = {name for system, name in seen if not STUDY.known[system].explorer_weights}
+    without = {name for system, name in seen if not STUDY.specs[system].explorer_weights}
     assert without == {"embedding", "signals", "curves", "answers", "probability", "trained"}
     assert ("constant_attention", "trained") in seen
 

@@ -51,7 +51,7 @@ def plain_loop(point, seed):
         if size < n:
             rows = seeds.stream("order", epoch).permutation(n)[place * size : (place + 1) * size]
         optimizer.zero_grad()
-        equations.own.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023
+        equations.module.loss(network, trees.mapped(lambda values: values[rows], train)).backward()  # noqa: B023
         optimizer.step()
     return {equations.logged(n): v.detach() for n, v in network.named_parameters()}
 

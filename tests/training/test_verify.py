@@ -155,7 +155,7 @@ EQUAL = {
 def test_what_is_right_equals_a_plain_loop(tmp_path, batched, changes):
     """The plain loop trains with a class of `torch.optim`."""
     user_point = of(tmp_path, changes, batched, steps=20)
-    assert verify(user_point, user_point.every_seed, CPU) < 1e-9
+    assert verify(user_point, user_point.all_seeds, CPU) < 1e-9
     seeds = [0, 1, 2] if batched else [2]
     *_, group = run_group(user_point, seeds, CPU)
     for weight, expected in plain_loop(user_point, 2).items():
@@ -165,10 +165,10 @@ def test_what_is_right_equals_a_plain_loop(tmp_path, batched, changes):
 def test_code_may_demand_the_numbers_of_its_experiment(tmp_path):
     loss = {"loss": "scores = network(pairs) @ torch.eye(7)"}
     single = of(tmp_path, loss, dtype="float32")
-    verify(single, single.every_seed, CPU)
+    verify(single, single.all_seeds, CPU)
     other = of(tmp_path / "float64", loss, dtype="float64")
     with pytest.raises(RuntimeError, match="same dtype"):
-        verify(other, other.every_seed, CPU)
+        verify(other, other.all_seeds, CPU)
 
 
 def test_few_steps_are_tried():

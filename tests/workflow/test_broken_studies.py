@@ -50,7 +50,7 @@ def test_a_study_whose_runs_all_diverge_has_all_tables_figures_and_a_report(
     summary = parquet.read_table(study, "outcome_summary")
     assert (summary["n_runs"] == 0).all()
     assert summary[["estimate", "low", "high"]].isna().all(axis=None)
-    one = summary[summary["outcome"] == study.known[system].outcomes[0].name]
+    one = summary[summary["outcome"] == study.specs[system].outcomes[0].name]
     assert one["n_planned"].sum() == sum(block.count for block in study.blocks)
     card = parquet.read_table(study, "scorecard")
     assert set(card["verdict"]) == {"not_run"} and (card["note"] != "").all()

@@ -140,7 +140,7 @@ def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     old, new, lost = (folder / name for name in ("tables/old", "tables/new", "tables/lost"))
 
     def made(*paths, planned=()):
-        with files.own_folder(folder, [*paths, *planned]) as kept:
+        with files.marked_folder(folder, [*paths, *planned]) as kept:
             for path in paths:
                 path.parent.mkdir(exist_ok=True)
                 path.write_text("x")
@@ -150,7 +150,7 @@ def test_its_folder_is_cleared_of_what_it_made_and_of_nothing_else(tmp_path):
     mine = [folder / "tables/mine.parquet", folder / "notes.txt"]
     for path in mine:
         path.write_text("x")
-    with pytest.raises(RuntimeError), files.own_folder(folder, [new, lost]) as kept:
+    with pytest.raises(RuntimeError), files.marked_folder(folder, [new, lost]) as kept:
         kept.append(new)
         lost.write_text("x")
         raise RuntimeError  # as if a disk were full: the old file must stay
@@ -171,13 +171,13 @@ def test_a_mark_that_names_files_elsewhere_deletes_nothing(tmp_path):
     mark = folder / ".circlet.json"
     named = ["../logs/precious", str(precious), "tables", "..", "link/precious", ""]
     mark.write_text(json.dumps({"files": named}))
-    with files.own_folder(folder, []):
+    with files.marked_folder(folder, []):
         pass
     assert precious.exists()
     assert (folder / "tables").exists()
     for text in ("[1]", '{"files": 3}', '{"files": [[3]]}', "{}", "x"):
         mark.write_text(text)
-        with pytest.raises(LogError, match="is damaged; move"), files.own_folder(folder, []):
+        with pytest.raises(LogError, match="is damaged; move"), files.marked_folder(folder, []):
             pass
 
 

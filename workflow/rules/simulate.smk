@@ -10,7 +10,7 @@ for system in STUDY.systems:
             # `snakemake --cache` needs names; none may be that of a method of lists, such as index.
             **{
                 f"log_{kind}": f"{PLAN.folder}/{LOG}".replace("{kind}", kind)
-                for kind in STUDY.known[system].kinds
+                for kind in STUDY.specs[system].kinds
             },
         log:
             f"{PLAN.folder}/{JOB_LOG}",

@@ -20,7 +20,7 @@ def nothing(*_):
 
 STUDY = SimpleNamespace(
     systems=["system"],
-    known={"system": SimpleNamespace(kinds=["kind"])},
+    specs={"system": SimpleNamespace(kinds=["kind"])},
     of_systems=list,
     config=SimpleNamespace(experiments=["experiment"]),
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, known, share, student
+from circlet.analysis.stats import ROUNDING, Estimate, Z, bounded_mean, non_missing, share, student
 
 
 def difference(a: Estimate, b: Estimate) -> Estimate:
@@ -26,15 +26,15 @@ def quotient(a: Estimate, b: Estimate) -> Estimate:
     """Return the ratio of two positive estimates, with MOVER's interval of their logarithms."""
     n = min(a.n, b.n)
     if not (a.low > 0 and b.low > 0):
-        is_known = a.value > 0 and b.value > 0 and not math.isnan(a.low + b.low)
-        return Estimate(a.value / b.value, n=n) if is_known else Estimate(n=n)
+        is_defined = a.value > 0 and b.value > 0 and not math.isnan(a.low + b.low)
+        return Estimate(a.value / b.value, n=n) if is_defined else Estimate(n=n)
     logs = (part.mapped(math.log) for part in (a, b))
     return difference(*logs)._replace(n=n).mapped(math.exp)
 
 
 def mean_difference(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Return the difference of two means, with Welch's t interval."""
-    x, y = known(x), known(y)
+    x, y = non_missing(x), non_missing(y)
     n = len(x) + len(y)
     if min(len(x), len(y)) < 2:
         return Estimate(n=n)
@@ -114,7 +114,7 @@ def paired_delay(
     after, by, after_2, by_2 = pairs.fillna(math.inf).to_numpy(float).T
     with np.errstate(invalid="ignore"):
         between = by_2 - by  # NaN if it happened in neither
-        center = float(np.median(known(between))) if len(known(between)) else math.nan
+        center = float(np.median(non_missing(between))) if len(non_missing(between)) else math.nan
     from scipy.stats import binom
 
     beyond = int(binom.ppf(0.025, n, 0.5))

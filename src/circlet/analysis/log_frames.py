@@ -37,7 +37,7 @@ def planned(study: Study) -> pd.DataFrame:
             **{f"{purpose}_seed": s for purpose, s in vars(point.seeds(seed)).items()},
         }
         for point, of_point in ((point, keys(point, study)) for point in study.points)
-        for seed in point.every_seed
+        for seed in point.all_seeds
     }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     # Types that hold nulls: some systems lack a parameter that others have.
@@ -60,19 +60,19 @@ def groups(
     are ``roles``, theirs.
     """
     frame = parquet.read_table(study, table) if isinstance(table, str) else table
-    every = planned(study)
+    plan = planned(study)
     if roles is not None:
         experiments = dict.fromkeys(map(study.reproduce.get, roles))
-        parts = (every[every["experiment"] == name] for name in experiments)
-        every = pd.concat([every[:0], *parts])
-    names = [name for name in columns if name in every]
+        parts = (plan[plan["experiment"] == name] for name in experiments)
+        plan = pd.concat([plan[:0], *parts])
+    names = [name for name in columns if name in plan]
     # By values: tables of a frozen study may have other names of points.
-    frame = frame[frame["experiment"].isin(every["experiment"])]
+    frame = frame[frame["experiment"].isin(plan["experiment"])]
     rows = dict(list(frame.groupby(_values(frame, names))))
-    for values, of_group in every.groupby(_values(every, names), sort=False):
-        found = rows.get(values, frame.iloc[:0])
-        counts = {"n_runs": found["run_id"].nunique(), "n_planned": len(of_group)}
-        yield dict(zip(names, values, strict=True)) | counts, found
+    for values, of_group in plan.groupby(_values(plan, names), sort=False):
+        group = rows.get(values, frame.iloc[:0])
+        counts = {"n_runs": group["run_id"].nunique(), "n_planned": len(of_group)}
+        yield dict(zip(names, values, strict=True)) | counts, group
 
 
 def _values(frame: pd.DataFrame, names: list[str]) -> pd.Series:

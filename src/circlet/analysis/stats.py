@@ -60,7 +60,7 @@ def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
     return {k: v for name, estimate in estimates.items() for k, v in estimate.columns(name).items()}
 
 
-def known(values: ArrayLike) -> np.ndarray:
+def non_missing(values: ArrayLike) -> np.ndarray:
     """Return the values that are not NaN, as floats."""
     array = np.asarray(values, dtype=float)
     return array[~np.isnan(array)]
@@ -77,7 +77,7 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     If all values are equal, as counts of few runs may be, their spread is unknown and there is no
     interval.
     """
-    values = known(values)
+    values = non_missing(values)
     n = len(values)
     if n == 0:
         return Estimate()
@@ -95,11 +95,11 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
     ends are clipped to the bounds. The result has columns estimate, low, high, n_runs. Rows with
     equal values, or with one value, have no interval.
     """
-    is_known = ~np.isnan(rows)
-    n = is_known.sum(1)
+    has_value = ~np.isnan(rows)
+    n = has_value.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        center = np.where(is_known, rows, 0).sum(1) / n
-        ends = _skewed(n, center, np.where(is_known, rows - center[:, None], 0))
+        center = np.where(has_value, rows, 0).sum(1) / n
+        ends = _skewed(n, center, np.where(has_value, rows - center[:, None], 0))
         differ = np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1)
         low, high = (np.where(differ, np.clip(end, least, most), np.nan) for end in ends)
     return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
@@ -146,7 +146,7 @@ def mean_count(values: ArrayLike) -> Estimate:
 
     Counts such as those of circles vary less than Poisson's, so that interval is conservative.
     """
-    values = known(values)
+    values = non_missing(values)
     estimate = bounded_mean(values, 0.0)
     if math.isfinite(estimate.high) or estimate.n == 0:
         return estimate
@@ -208,7 +208,7 @@ def median(values: ArrayLike) -> Estimate:
 
     With five values or fewer there is no interval.
     """
-    values = known(values)
+    values = non_missing(values)
     n = len(values)
     if n == 0:
         return Estimate()
@@ -224,7 +224,7 @@ def deviation(values: ArrayLike) -> Estimate:
     The interval is computed for the logarithm, from the fourth moment about a trimmed mean, which
     long tails shift less.
     """
-    values = known(values)
+    values = non_missing(values)
     n = len(values)
     if n < 4 or np.ptp(values) == 0:
         return Estimate(n=n)
@@ -258,7 +258,7 @@ def jackknife(whole: float, parts: np.ndarray) -> Estimate:
 
 def geometric_mean(values: ArrayLike) -> Estimate:
     """Return the geometric mean of positive values, with Student's interval of the logarithms."""
-    values = known(values)
+    values = non_missing(values)
     if not (values > 0).all():
         return Estimate(n=len(values))
     return mean(np.log(values)).mapped(math.exp)

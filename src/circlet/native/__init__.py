@@ -36,7 +36,7 @@ class Settings(ctypes.Structure):
 
     def __init__(self, **values: Any):
         arrays = {k: v for k, v in values.items() if isinstance(v, np.ndarray)}
-        self.held = arrays  # kept alive while the kernel reads them
+        self.arrays = arrays  # kept alive while the kernel reads them
         super().__init__(**values | {k: array.ctypes.data for k, array in arrays.items()})
 
 

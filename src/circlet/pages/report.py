@@ -218,7 +218,7 @@ def _made_from(study: Study, tables: _Tables, frozen: bool) -> dict[str, Any]:
     results = Path(study.results.name if frozen else study.config.results)
     config = json.loads(study.json) | {"results": str(results)}
     return {
-        "systems": [experiments.system(study.known[name]) for name in study.systems],
+        "systems": [experiments.system(study.specs[name]) for name in study.systems],
         "experiments": experiments.rows(study, tables.runs, tables.summary),
         "has_parents": any(point.parent for point in study.points),
         "provenance": tables.provenance.to_dict("records"),

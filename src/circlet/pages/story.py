@@ -187,9 +187,9 @@ def footnotes(groups: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
 
 def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
     """Return links to the runs that an SVG links to and the explorer shows."""
-    fragments = dict.fromkeys(html.unescape(found) for found in PLAYS.findall(svg))
+    fragments = dict.fromkeys(html.unescape(match) for match in PLAYS.findall(svg))
     by_id = runs.set_index("run_id")
-    found: dict[str, ExplorerLink] = {}
+    links: dict[str, ExplorerLink] = {}
     for fragment in fragments:
         asked = parse_qs(fragment)
         run_id = asked["run"][0]
@@ -197,8 +197,8 @@ def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
             step = asked.get("step", [""])[0]
             description = _words(study, by_id.loc[run_id], run_id)
             at = f", step {step}" if step and by_id.loc[run_id, "shown"] == "training" else ""
-            found.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", description + at))
-    return list(found.values())[:MOST_RUNS]
+            links.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", description + at))
+    return list(links.values())[:MOST_RUNS]
 
 
 def _words(study: Study, row: pd.Series, run_id: str) -> str:

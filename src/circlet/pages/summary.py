@@ -29,8 +29,8 @@ def _card(study: Study) -> pd.DataFrame | None:
     target = next((p for p in targets.tables(study) if p.name == "scorecard"), None)
     if target is None or claims.read(study).empty:
         return None
-    behind = targets.with_dependencies(target)
-    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in behind)
+    needed = targets.with_dependencies(target)
+    current = all(parquet.footer(table.outputs[0]).get("key") == table.key for table in needed)
     if not current or any(map(parquet.differing, target.study.blocks)):
         raise LogError(
             f"{target.outputs[0]}: is older than the config or the code: run snakemake; if it "

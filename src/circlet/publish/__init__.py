@@ -58,7 +58,7 @@ def _card(data: Published) -> str:
             for name in points
         ],
         setting={name: experiments.setting(points[name])["setting"] for name in points},
-        systems=[experiments.system(study.known[name]) for name in study.systems],
+        systems=[experiments.system(study.specs[name]) for name in study.systems],
         missing=max(made.get("missing_blocks", 0) for made in data.footers),
     )
 
@@ -68,7 +68,7 @@ def write(data: Published, to: Path) -> None:
     if to.resolve() == data.folder.resolve():
         raise ConfigError(f"--to: {to} is the study itself; give another folder")
     written = texts(data)
-    with files.own_folder(to, [to / name for name in (*data.sums, *written)]) as made:
+    with files.marked_folder(to, [to / name for name in (*data.sums, *written)]) as made:
         for name in data.sums:
             with files.atomic(to / name) as temporary:
                 shutil.copyfile(data.folder / name, temporary)

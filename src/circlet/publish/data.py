@@ -159,8 +159,8 @@ def read(
     try:
         study = planning.plan(config | {"collections": [*collections]}).staged(folder)
     except ConfigError as error:
-        is_own = any("." in e["system"] for e in config["experiments"].values()) and not collections
-        hint = "; name your own collections after --collections" if is_own else ""
+        dotted = any("." in e["system"] for e in config["experiments"].values()) and not collections
+        hint = "; name your own collections after --collections" if dotted else ""
         raise ConfigError(f"{folder}: {error}{hint}") from None
     if not (folder / CONFIG).exists():
         _check_complete(study, footers)
@@ -218,11 +218,11 @@ def _config(folder: Path, footers: dict[str, dict[str, Any]]) -> dict[str, Any]:
                 f"{min(foreign)}: delete it"
             )
         for key, part in made["study"].items():
-            known = whole.setdefault(key, part)
+            earlier = whole.setdefault(key, part)
             if isinstance(part, dict):
-                whole[key] = known | part
-                known = {inner: (part | known)[inner] for inner in part}
-            if known != part:
+                whole[key] = earlier | part
+                earlier = {inner: (part | earlier)[inner] for inner in part}
+            if earlier != part:
                 raise LogError(
                     f"{folder}: table {name} was made with another `{key}` than other tables; run "
                     "snakemake"

@@ -40,7 +40,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def own_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
+def marked_folder(folder: Path, planned: Iterable[Path]) -> Iterator[list[Path]]:
     """Context: make files in a folder for circlet alone; yields a list for the paths made.
 
     A marker file lists the files. If no error occurs, files that an earlier marker lists and that

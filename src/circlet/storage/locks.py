@@ -66,20 +66,20 @@ def lock(results: Path) -> "FileLock | None":
     """
     path = results / ".lock"
     try:
-        held = hold(path)
+        file_lock = hold(path)
     except Busy as who:
         sys.exit(
             f"error: another Snakemake works on {results} ({who}); if that is gone, delete {path}"
         )
     except LogError as error:
         sys.exit(f"error: {error}")
-    if held is None:
+    if file_lock is None:
         print(
             f"warning: {results} does not support file locks: do not start a second Snakemake on "
             "it",
             file=sys.stderr,
         )
-    return held
+    return file_lock
 
 
 @contextlib.contextmanager
@@ -93,7 +93,7 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
     path, seconds = block.log("runs").with_name(".lock"), 0.0
     while True:
         try:
-            held = hold(path, seconds)
+            file_lock = hold(path, seconds)
             break
         except Busy as who:
             if not seconds:
@@ -105,7 +105,7 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
             if caught:
                 message = f"{WAITED} (of {who}); if that is gone, delete {path}"
                 raise Interrupted(caught[0], message) from None
-    if held is None:
+    if file_lock is None:
         yield
         return
     try:
@@ -115,4 +115,4 @@ def block_lock(block: Block, caught: Sequence[int] = ()) -> Iterator[None]:
                     file.unlink()
         yield
     finally:
-        held.release()
+        file_lock.release()

@@ -65,7 +65,7 @@ def edited_systems(study: Study, block_states: list[tuple[Block, str]]) -> Itera
     finished runs record the code that made them.
     """
     for name in study.systems:
-        system = study.known[name]
+        system = study.specs[name]
         if system.version == "":  # such runs are outdated once the code of their system is edited
             continue
         code = fingerprint.of_system(system)

@@ -64,8 +64,8 @@ class Remote:
         Raises LogError if a name leads out of the folder, as a false archive may have it.
         """
         with _explained(self.url):
-            found = self.system.find(self.root, detail=True)
-        files = {path[len(self.root) :].lstrip("/"): info for path, info in found.items()}
+            infos = self.system.find(self.root, detail=True)
+        files = {path[len(self.root) :].lstrip("/"): info for path, info in infos.items()}
         if wrong := [name for name in files if ".." in PurePosixPath(name).parts]:
             raise LogError(f"{self.url}: {wrong[0]!r} lies outside of it")
         return files

@@ -39,7 +39,7 @@ class Results:
     def __init__(self, folder: str | Path, engine: Engine = "pandas"):
         self.engine = _checked(engine)
         self.place = str(folder)
-        self._known: dict[Path, dict[str, Any]] = {}  # keys of the runs of each block
+        self._block_keys: dict[Path, dict[str, Any]] = {}  # keys of the runs of each block
         self._listing: dict[str, dict[str, Any]] = {}  # files that are not on this machine
         if remote.is_remote(folder):
             self.folder = Path(tempfile.mkdtemp(prefix="circlet-"))
@@ -134,8 +134,8 @@ class Results:
             raise LogError(f"{self.place}: no log {kind!r} is of {said}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
-        every = dict.fromkeys(name for _, keys in chosen for name in keys)
-        names = [name for name in every if name not in _FIRST]
+        key_names = dict.fromkeys(name for _, keys in chosen for name in keys)
+        names = [name for name in key_names if name not in _FIRST]
         for file in chosen:
             self._local(file.path)
         parts = [_read(file, names, kept) for file in chosen]
@@ -205,14 +205,14 @@ class Results:
     def _keys(self, path: Path) -> dict[str, Any]:
         """Return the keys of a log's runs, read from the first requested log of each block."""
         block = path.parent
-        if block not in self._known:
+        if block not in self._block_keys:
             keys = self._footer(path).get("keys")
             if keys is None:
                 raise LogError(
                     f"{path}: was made by an early version, which did not record its runs"
                 )
-            self._known[block] = keys
-        return self._known[block]
+            self._block_keys[block] = keys
+        return self._block_keys[block]
 
     def _frame(self, table: pa.Table, engine: Engine | None) -> Any:
         match _checked(engine or self.engine):

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from circlet.config import schema
 from circlet.config.collection import Needs
 from circlet.config.model import Milestone
-from circlet.errors import ConfigError, check_known, unknown
+from circlet.errors import ConfigError, check_exist, unknown
 from circlet.study import limits, milestones, plots, registry, swept
 from circlet.study.declarations import RESERVED, Table, declared
 from circlet.study.interventions import list_interventions
@@ -39,7 +39,7 @@ def _check_derived_metrics(study: Study) -> None:
     for i, table in enumerate(study.config.derived_metrics):
         where = f"derived_metrics.{i}"
         available = [name for name, says in tables.items() if says.derived_metrics]
-        check_known(where, "table of derived metrics", available, [table])
+        check_exist(where, "table of derived metrics", available, [table])
         says = tables[table]
         systems, logs = says.systems or study.systems, set(says.logs) - {"runs"}
         for system, name in itertools.product(systems, says.derived_metrics):
@@ -53,7 +53,7 @@ def _check_derived_metrics(study: Study) -> None:
             )
     for system in study.systems:
         outcomes = [outcome.name for outcome in study.outcomes(system)]
-        taken = [*outcomes, *study.known[system].metrics]
+        taken = [*outcomes, *study.specs[system].metrics]
         if twice := [name for name in study.derived_metrics(system) if taken.count(name) > 1]:
             raise ConfigError(f"derived_metrics: {twice[0]} is also an outcome of {system}")
 
@@ -67,7 +67,7 @@ def _check_compared(study: Study) -> None:
                 continue
             where = f"experiments.{name}.compare.{parameter}"
             for end in ends:
-                _check_has(where, points, parameter, end)
+                _check_value(where, points, parameter, end)
             first, *_ = (p for p in points if swept.value(p, parameter) == ends[0])
             differing = min(
                 (
@@ -92,11 +92,11 @@ def _check_more_seeds(study: Study) -> None:
             if not any(map(more.is_about, values)):
                 where = f"experiments.{name}.seeds.more.{i}.where"
                 for key, value in more.where.items():
-                    _check_has(f"{where}.{key}", study.experiment(name), key, value)
+                    _check_value(f"{where}.{key}", study.experiment(name), key, value)
                 raise ConfigError(f"{where}: no point has all of these values")
 
 
-def _check_has(where: str, points: list[Point], name: str, value: Any) -> None:
+def _check_value(where: str, points: list[Point], name: str, value: Any) -> None:
     if all(point.values.get(name) != value for point in points):
         there = schema.shown([*dict.fromkeys(swept.value(point, name) for point in points)])
         raise ConfigError(f"{where}: no point has {value!r} (there are: {there[1:-1]})")
@@ -105,8 +105,8 @@ def _check_has(where: str, points: list[Point], name: str, value: Any) -> None:
 def _check_milestones(study: Study) -> None:
     """Check that milestones are thresholds or delays, with existing metrics and free names."""
     configured, milestone_of = study.config.milestones, milestones.of_config(study.config)
-    metrics = {m for s in study.known.values() for m in s.metrics} if configured else set()
-    used = [study.known[name] for name in study.systems]
+    metrics = {m for s in study.specs.values() for m in s.metrics} if configured else set()
+    used = [study.specs[name] for name in study.systems]
     taken = {
         outcome.name: "an outcome of a system" for system in used for outcome in system.outcomes
     }
@@ -159,7 +159,7 @@ def _check_roles(study: Study) -> None:
         where = f"reproduce.{role}"
         if role not in study.roles:
             raise ConfigError(f"reproduce: {schema.unknown_keys([role], study.roles)}")
-        check_known(where, "experiment", study.config.experiments, [name])
+        check_exist(where, "experiment", study.config.experiments, [name])
         for needed, instead in _unmet(study, name, study.roles[role].needs):
             raise ConfigError(f"{where}: needs an experiment {needed}, {name} {instead}")
 

@@ -41,7 +41,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study.registry import Collection
 from circlet.study.swept import normalised
 
@@ -150,7 +150,7 @@ def _claim(collection: Collection, where: str, row: dict[str, str]) -> Claim:
     tallies = [name for name in TALLIES if name != OTHER]  # OTHER depends on the study
     references = (PAPER, *collection.metadata.references)
     for name, allowed in (("kind", NEEDS), ("tally", tallies), ("reference", references)):
-        check_known(where, name, allowed, [getattr(claim, name)])
+        check_exist(where, name, allowed, [getattr(claim, name)])
     _check_numbers(where, claim)
     statement = claim.statement.replace("{}", f"{claim.published:g}")
     name = collection.qualified(claim.claim)

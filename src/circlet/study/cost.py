@@ -69,11 +69,11 @@ def record_bytes(point: Point, kind: str) -> float:
 
 def values(point: Point, kind: str) -> float:
     """Return the most values of a list or text in a log for a run and step; 1 if not measured."""
-    is_known = not point.system.is_measured or measured.known(point)
+    has_cost = not point.system.is_measured or measured.cached(point)
     match kind:
-        case "embeddings" if is_known:
+        case "embeddings" if has_cost:
             return math.prod(embedding(point))
-        case "parameters" if is_known:
+        case "parameters" if has_cost:
             return max(weights(point), NAMES_BYTES)
         case "gradient_norms":
             return NAMES_BYTES
@@ -154,10 +154,10 @@ def memory_mb(block: Block, on_gpu: bool = False) -> int:
         return 3000 + math.ceil(logs / 1e6)
     # Weights: the state, its gradient, and AdamW's two moments with intermediate results.
     # Measured activations count only what a gradient needs.
-    held = activations(point) * (3 if point.system.is_measured else 1) + 8 * weights(point)
+    n_values = activations(point) * (3 if point.system.is_measured else 1) + 8 * weights(point)
     if point.system.is_measured:
-        held += 2 * measured.of(point).data
-    tensors = value_bytes(point) * held * cpu_batch(block)
+        n_values += 2 * measured.of(point).data
+    tensors = value_bytes(point) * n_values * cpu_batch(block)
     if point.system.is_measured:
         tensors += value_bytes(point) * measured.of(point).evaluated
     return PROCESS_MB + math.ceil((1.2 * tensors + logs) / 1e6)

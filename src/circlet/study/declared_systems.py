@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from circlet.config.experiment import Logs
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study.registry import Collection, explained, path_of
 from circlet.systems.parameters import CURVES, signals
 from circlet.systems.spec import Log, Metric, Outcome, SystemSpec
@@ -44,7 +44,7 @@ def _spec(name: str, collection: Collection) -> SystemSpec:
         system = getattr(importlib.import_module(module), "SYSTEM", None)
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
-    check_known(f"{path}: SYSTEM", "log", Logs.__struct_fields__, system.logs)
+    check_exist(f"{path}: SYSTEM", "log", Logs.__struct_fields__, system.logs)
     if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
         raise ConfigError(
             f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "

@@ -30,7 +30,7 @@ AUTOGRAD = 1  # raised when circlet changes numbers of systems that declare no v
 
 def forget() -> None:
     """Discard all cached modules, so that they are read again."""
-    for function in (text_of, literals, declared, imports, closure, _own, digest, own_code):
+    for function in (text_of, literals, declared, imports, closure, _of_module, digest, local_code):
         function.cache_clear()
 
 
@@ -78,7 +78,7 @@ def closure(module: str, without: frozenset[str] = frozenset()) -> frozenset[str
 
 
 @functools.cache
-def _own(module: str) -> str:
+def _of_module(module: str) -> str:
     """Return the fingerprint of one module, and of the files that it declares in ``DATA``."""
     names, folder = literals(module).get("DATA", ()), path_of(module).parent
     data = [file for name in names for file in sorted(folder.glob(name))]
@@ -104,15 +104,15 @@ def of_equations(system: SystemSpec) -> str:
     """
     logs = {kind: [log.schedule, [*log.always]] for kind, log in system.logs.items()}
     declared = [system.defaults, system.embedding, sorted(system.metrics), logs, AUTOGRAD]
-    return own_code(system.equations, json.dumps(declared, sort_keys=True))
+    return local_code(system.equations, json.dumps(declared, sort_keys=True))
 
 
 @functools.cache
-def own_code(module: str, declared: str = "") -> str:
+def local_code(module: str, declared: str = "") -> str:
     """Return the fingerprint of a module and of its imports from the same collection."""
     package = module.rsplit(".", 2)[0]
     modules = sorted(name for name in closure(module) if f"{name}.".startswith(f"{package}."))
-    return hash_of([*(f"{name} {_own(name)}" for name in modules), declared])
+    return hash_of([*(f"{name} {_of_module(name)}" for name in modules), declared])
 
 
 @functools.cache
@@ -125,5 +125,5 @@ def digest(
     """Return the fingerprint of some modules with all that they import, of files, and of texts."""
     all_modules = frozenset().union(*(closure(module, without) for module in modules))
     return hash_of(
-        [*(f"{name} {_own(name)}" for name in sorted(all_modules)), *map(_text, data), *texts]
+        [*(f"{name} {_of_module(name)}" for name in sorted(all_modules)), *map(_text, data), *texts]
     )

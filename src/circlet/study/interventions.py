@@ -133,10 +133,10 @@ FLOOR = 1e-6  # signal of the frequencies that `construct` leaves out, as in the
 
 def module_of(name: str) -> str:
     """Return the module of a user's intervention; empty if it is circlet's or does not exist."""
-    return registry.own_modules("interventions").get(name, "")
+    return registry.user_modules("interventions").get(name, "")
 
 
-def _own(name: str) -> ModuleType:
+def _user_module(name: str) -> ModuleType:
     """Import the module of a user's intervention; raises ConfigError if it is not valid."""
     path = registry.path_of(module_of(name))
     with registry.explained(path):
@@ -159,14 +159,14 @@ def _own(name: str) -> ModuleType:
 
 def names() -> list[str]:
     """Return the names of all interventions, circlet's and those of users' collections."""
-    return [*_SHIPPED, *registry.own_modules("interventions")]
+    return [*_SHIPPED, *registry.user_modules("interventions")]
 
 
 def schemas(name: str) -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the arguments of an intervention; none if it does not exist."""
     if name in _SHIPPED or not module_of(name):
         return _SHIPPED.get(name, {})
-    user_module = _own(name)
+    user_module = _user_module(name)
     declared = {k: a.schema | {"default": a.default} for k, a in user_module.ARGUMENTS.items()}
     if getattr(user_module, "READS", ""):
         text = (
@@ -179,7 +179,7 @@ def schemas(name: str) -> dict[str, dict[str, Any]]:
 def reads(name: str) -> str:
     """Return the kind of log that an intervention reads from ``of``; empty if none."""
     if module_of(name):
-        return getattr(_own(name), "READS", "")
+        return getattr(_user_module(name), "READS", "")
     return {"keep": "signals", "transfer": "parameters"}.get(name, "")
 
 
@@ -262,7 +262,7 @@ def apply(
     if module := module_of(name):
         keywords = {key: value for key, value in arguments.items() if key != "of"}
         copies = {key: values.copy() for key, values in arrays.items()}
-        return _alike(arrays, _own(name).apply(copies, stream, parent, **keywords), module)
+        return _alike(arrays, _user_module(name).apply(copies, stream, parent, **keywords), module)
     if name in IN_TRAINING:  # the trainer applies it
         return arrays
     if name == "transfer":

@@ -77,7 +77,7 @@ def check_name(where: str, point: Point) -> None:
             "are texts may have only letters, digits and . , + - _"
         )
     # The wildcards of a job are its folders. The SLURM plugin makes one name out of all of them.
-    last = Block(point, point.every_seed.stop - 1, 1)  # no block has a longer name
+    last = Block(point, point.all_seeds.stop - 1, 1)  # no block has a longer name
     longest = len("_".join([*point.key, last.name]))
     if longest > LONGEST_NAME:
         raise ConfigError(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from circlet.study.points import Point
 
 MOST_SPENT = 2.0  # most seconds that a process spends on timing kernels
-MOST_HELD = 3e7  # most numbers of a run that is timed
+MAX_TIMED_NUMBERS = 3e7  # most numbers of a run that is timed
 _spent = 0.0
 BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
 STARTED = """
@@ -97,7 +97,7 @@ def _file(point: "Point") -> Path:
 
 
 def _key(point: "Point") -> str:
-    code = fingerprint.own_code(point.system.equations)
+    code = fingerprint.local_code(point.system.equations)
     return _hash(code, point.parameters, point.settings.dtype, point.settings.products)
 
 
@@ -105,7 +105,7 @@ def _hash(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def known(point: "Point") -> Measured | None:
+def cached(point: "Point") -> Measured | None:
     """Return the cost of a run in PyTorch; None if it has not been measured."""
     try:
         return msgspec.convert(kept(_file(point))[_key(point)], Measured)
@@ -115,9 +115,9 @@ def known(point: "Point") -> Measured | None:
 
 def of(point: "Point") -> Measured:
     """Return the cost of a run in PyTorch, measured if necessary; raises CircletError."""
-    if known(point) is None:
+    if cached(point) is None:
         measure([point])
-    cost = known(point)
+    cost = cached(point)
     assert cost is not None
     return cost
 
@@ -140,8 +140,8 @@ def of_kernel(point: "Point") -> Timed | None:
     file = _file(point)
     with contextlib.suppress(KeyError, TypeError):
         return Timed(**kept(file)[key])
-    held = system.weights(**point.parameters) + system.activations(**point.parameters)
-    is_large = flops > max(usual, 0.1 * system.flops_per_second) or held > MOST_HELD
+    numbers = system.weights(**point.parameters) + system.activations(**point.parameters)
+    is_large = flops > max(usual, 0.1 * system.flops_per_second) or numbers > MAX_TIMED_NUMBERS
     if flops != usual and (is_large or _spent > MOST_SPENT):
         like = of_kernel(replace(point, parameters=system.defaults))
         assert like
@@ -173,7 +173,7 @@ def measure(points: Iterable["Point"]) -> None:
 
     The process takes a step of each network, so this also shows whether the networks work.
     """
-    missing = {_key(p): p for p in points if p.system.is_measured and known(p) is None}
+    missing = {_key(p): p for p in points if p.system.is_measured and cached(p) is None}
     if not missing:
         return
     n = len(missing)
@@ -184,7 +184,7 @@ def measure(points: Iterable["Point"]) -> None:
         m for s in used for module in (s.module, s.equations) for m in fingerprint.closure(module)
     }
     request = {
-        "collections": registry.own_places(modules),
+        "collections": registry.user_places(modules),
         "studies": {key: _alone(point) for key, point in missing.items()},
     }
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """A study: its config, and the experiments, points and blocks that follow from it.
 
-Only `Study._as_found` looks at results, because a point keeps the folder that it has.
+Only `Study._with_existing_names` looks at results, because a point keeps the folder that it has.
 `circlet.study.planning` makes a study from a config.
 """
 
@@ -17,7 +17,7 @@ from msgspec import structs
 from circlet.config.collection import Role
 from circlet.config.experiment import Arguments, Experiment
 from circlet.config.model import Config, experiment_of
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study import declared_systems, milestones, registry, validation
 from circlet.study.blocks import Block
 from circlet.study.declarations import Table, declared
@@ -75,7 +75,7 @@ class Study:
         return {name: role for c in self.collections for name, role in c.roles.items()}
 
     @cached_property
-    def known(self) -> declared_systems.Systems:
+    def specs(self) -> declared_systems.Systems:
         """All systems of its collections, by name."""
         return declared_systems.Systems(self.collections)
 
@@ -170,7 +170,7 @@ class Study:
 
     def outcomes(self, system: str) -> tuple[Outcome, ...]:
         """Return the outcomes of a system's runs: declared ones, milestones and derived metrics."""
-        spec = self.known[system]
+        spec = self.specs[system]
         derived = [
             Outcome(name, name.replace("_", " "), "mean", table, unit=metric.unit)
             for name, (metric, table) in self.derived_metrics(system).items()
@@ -221,7 +221,7 @@ class Study:
         """Schemas of the key columns: parameters of all systems, arguments of interventions."""
         merged: dict[str, dict[str, Any]] = {}
         for system in self.systems:
-            merged |= self.known[system].schemas
+            merged |= self.specs[system].schemas
         for experiment in self.config.experiments.values():
             for name, _ in list_interventions(experiment.interventions):
                 merged |= columns(name)
@@ -235,13 +235,13 @@ class Study:
         where = f"{'parents' if name in self.config.parents else 'experiments'}.{name}"
         experiment = available[name]
         for parent in validation.parents(experiment):
-            check_known(f"{where}.interventions", "experiment", available, [parent])
+            check_exist(f"{where}.interventions", "experiment", available, [parent])
             if parent in (name, *above):
                 raise ConfigError(f"{where}.interventions: {parent} would start from itself")
             self._add_points(made, parent, [*above, name])
         points: dict[str, Point] = {}
         starts: ParentIndex | None = None
-        for point in _combinations(name, self.known[experiment.system], experiment, self.results):
+        for point in _combinations(name, self.specs[experiment.system], experiment, self.results):
             if not self.is_checked:
                 validation.check_point(where, point)
             if parents := validation.parents(point):
@@ -253,10 +253,10 @@ class Study:
             points[point.name] = point
         made[name] = [
             replace(point, missing=self.missing[point.key]) if point.key in self.missing else point
-            for point in self._as_found(name, points)
+            for point in self._with_existing_names(name, points)
         ]
 
-    def _as_found(self, experiment: str, points: dict[str, Point]) -> list[Point]:
+    def _with_existing_names(self, experiment: str, points: dict[str, Point]) -> list[Point]:
         """Return points named as their existing folders, made when other parameters were swept.
 
         Such a folder counts only if there is none with the name that the config gives. The job of
@@ -287,14 +287,14 @@ def _combinations(
     swept = frozenset(experiment.swept | validation.listed(experiment))
     for case, *values in itertools.product(experiment.listed_cases, *sweep.values()):
         varied = experiment.parameters | case | dict(zip(sweep, values, strict=True))
-        own_arithmetic = {key: varied.pop(key, usual) for key, usual in arithmetic.items()}
+        case_arithmetic = {key: varied.pop(key, usual) for key, usual in arithmetic.items()}
         parameters = defaults | varied
         steps = experiment.steps or 0  # without both, `validation.check_experiment` raises an error
         if experiment.epochs and system.steps_per_epoch:
             steps = experiment.epochs * int(system.steps_per_epoch(**parameters))
         for chosen in itertools.product(*seed_choices):
-            own_seeds = structs.replace(seeds, **dict(zip(PURPOSES, chosen, strict=True)))
-            settings = structs.replace(experiment, seeds=own_seeds, steps=steps, **own_arithmetic)
+            case_seeds = structs.replace(seeds, **dict(zip(PURPOSES, chosen, strict=True)))
+            settings = structs.replace(experiment, seeds=case_seeds, steps=steps, **case_arithmetic)
             for acting in itertools.product(*interventions):
                 yield _with_count(
                     Point(name, system, parameters, list(acting), settings, results, swept=swept)
@@ -307,8 +307,8 @@ def _with_count(point: Point) -> Point:
     if not seeds.more:
         return point
     counts = [more.count for more in seeds.more if more.is_about(point.values)]
-    own = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
-    return replace(point, settings=structs.replace(point.settings, seeds=own))
+    counted = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
+    return replace(point, settings=structs.replace(point.settings, seeds=counted))
 
 
 def _alternatives(intervention: dict[str, Arguments]) -> list[dict[str, Arguments]]:

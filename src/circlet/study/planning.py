@@ -12,8 +12,8 @@ from msgspec import structs
 from circlet.config import reading, schema
 from circlet.config.experiment import Experiment
 from circlet.config.model import Config
-from circlet.errors import ConfigError, check_known
-from circlet.study import checks, declared_systems, limits, own_collections, registry, validation
+from circlet.errors import ConfigError, check_exist
+from circlet.study import checks, declared_systems, limits, registry, user_collections, validation
 from circlet.study.plan import Study
 
 # Linux allows 128 KiB for one argument, and a whole shell command is one.
@@ -84,9 +84,9 @@ def _study(config: Config, is_checked: bool) -> Study:
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
     if not is_checked:
-        own_collections.check(systems)
+        user_collections.check(systems)
         for where, experiment in config.located:
-            check_known(f"{where}.system", "system", sorted(systems), [experiment.system])
+            check_exist(f"{where}.system", "system", sorted(systems), [experiment.system])
     checkpoints = config.checkpoints  # no result depends on it
     bare = structs.replace(config, collections=[], checkpoints=None)
     results = Path(config.results)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from circlet.config.model import FigureOptions
-from circlet.errors import ConfigError, check_known, unknown
+from circlet.errors import ConfigError, check_exist, unknown
 from circlet.study import registry
 from circlet.study.declarations import MAX_PANELS, PLACES, PlotKind, declared
 from circlet.study.plan import Study
@@ -114,9 +114,9 @@ def _plot(
     if len(kinds) != 1:
         raise ConfigError(f"{where}: must have one kind of plot ({', '.join(sorted(modules))})")
     (kind,) = kinds
-    check_known(where, "kind of plot", modules, kinds)
+    check_exist(where, "kind of plot", modules, kinds)
     experiment = figure[kind]
-    check_known(f"{where}.{kind}", "experiment", study.config.experiments, [experiment])
+    check_exist(f"{where}.{kind}", "experiment", study.config.experiments, [experiment])
     says = declared(PlotKind, modules[kind])
     places = _places(where, study, figure, kind, says)
     show = _shown(where, study, figure, study.config.experiments[experiment].system, says.shows)
@@ -155,7 +155,7 @@ def _places(
         if place in figure
     }
     for place, placed in places.items():
-        check_known(f"{where}.{place}", "swept parameter", names, placed)
+        check_exist(f"{where}.{place}", "swept parameter", names, placed)
     if twice := [n for n in names if sum(n in placed for placed in places.values()) > 1]:
         raise ConfigError(f"{where}: {twice[0]} is given two places")
     # Numbers with many values get axes; words and numbers with few values get other places.
@@ -184,13 +184,13 @@ def _shown(
 ) -> tuple[str, ...]:
     """Return the outcomes or metrics that are drawn."""
     if shows == "metrics":
-        what, choices = "metric", [*study.known[system].metrics, *study.derived_metrics(system)]
-        usual = list(study.known[system].metrics)
+        what, choices = "metric", [*study.specs[system].metrics, *study.derived_metrics(system)]
+        usual = list(study.specs[system].metrics)
     else:
         what, choices = "outcome", [outcome.name for outcome in study.outcomes(system)]
-        usual = [outcome.name for outcome in study.known[system].outcomes][:MAX_SHOWN]
+        usual = [outcome.name for outcome in study.specs[system].outcomes][:MAX_SHOWN]
         usual += [name for name in choices if name == "delay"]
-    check_known(f"{where}.show", what, choices, figure.get("show", ()))
+    check_exist(f"{where}.show", what, choices, figure.get("show", ()))
     return tuple(figure.get("show", usual or choices[:MAX_SHOWN]))
 
 

@@ -186,8 +186,8 @@ class Point:
     @cached_property
     def blocks(self) -> list[Block]:
         """Its blocks, in the order of seeds."""
-        starts = first_seeds(self.every_seed, self.block_size, bool(self.settings.block))
-        bounds = [*starts, self.every_seed.stop]
+        starts = first_seeds(self.all_seeds, self.block_size, bool(self.settings.block))
+        bounds = [*starts, self.all_seeds.stop]
         blocks = (Block(self, a, b - a) for a, b in itertools.pairwise(bounds))
         return [block for block in blocks if block.name not in self.missing]
 
@@ -197,7 +197,7 @@ class Point:
         return self.settings.block or default_size(self.system, self.parameters)
 
     @property
-    def every_seed(self) -> range:
+    def all_seeds(self) -> range:
         """The seeds of all its runs, as planned."""
         seeds = self.settings.seeds
         return range(seeds.first, seeds.first + seeds.count)
@@ -263,7 +263,7 @@ class Point:
         declared = self.system.version
         version = fingerprint.of_equations(self.system) if declared == "" else declared
         modules = [module_of(name) for name, _ in list_interventions(self.interventions)]
-        fingerprints = [fingerprint.own_code(module) for module in modules if module]
+        fingerprints = [fingerprint.local_code(module) for module in modules if module]
         return [version, INTERVENTIONS_VERSION, *fingerprints] if self.interventions else version
 
 
@@ -312,7 +312,7 @@ class ParentIndex:
                 f"{where}.interventions: {self.name} has {how_many} with {same} and seeds of "
                 f"{point.name}"
             )
-        available, needed = candidates[0].every_seed, point.every_seed
+        available, needed = candidates[0].all_seeds, point.all_seeds
         if needed.start < available.start or needed.stop > available.stop:
             missing_seed = needed.start if needed.start not in available else available.stop
             raise ConfigError(

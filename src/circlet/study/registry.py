@@ -129,7 +129,7 @@ def _shipped() -> tuple[Collection, ...]:
 
 
 SHIPPED = _shipped()
-_own: dict[str, Collection] = {}  # users' collections by name, as imported by this process
+_imported: dict[str, Collection] = {}  # users' collections by name, as imported by this process
 WHEN_REPLACED: list[Callable[[], None]] = []  # functions that discard what was read of a collection
 
 
@@ -170,15 +170,15 @@ def modules(collections: Iterable[Collection], kind: str) -> dict[str, str]:
     return {n: m for collection in collections for n, m in collection.modules(kind).items()}
 
 
-def own_modules(kind: str) -> dict[str, str]:
+def user_modules(kind: str) -> dict[str, str]:
     """Return the modules in the folder ``kind`` of all users' collections in this process."""
-    return modules(_own.values(), kind)
+    return modules(_imported.values(), kind)
 
 
-def own_places(modules: Iterable[str]) -> list[str]:
+def user_places(modules: Iterable[str]) -> list[str]:
     """Return the places of the users' collections to which some modules belong."""
     packages = {".".join(module.split(".")[:3]) for module in modules}
-    return [collection.place for collection in _own.values() if collection.package in packages]
+    return [collection.place for collection in _imported.values() if collection.package in packages]
 
 
 def _check_parts(collection: Collection) -> None:
@@ -199,14 +199,14 @@ def _check_parts(collection: Collection) -> None:
 
 def _use(collection: Collection) -> Collection:
     """Make a user's collection importable below ``circlet.collections``."""
-    previous = _own.get(collection.name)
+    previous = _imported.get(collection.name)
     if previous and previous.folder == collection.folder:
         return previous
     if previous:  # another folder of the same name was used before
         _forget(collection.package)
         for forget in WHEN_REPLACED:
             forget()
-    _own[collection.name] = collection
+    _imported[collection.name] = collection
     _import(collection)
     return collection
 
@@ -223,7 +223,7 @@ def imported_anew(module: str) -> Iterator[None]:
 
     Fresh modules hold nothing that functions have stored since the first import.
     """
-    packages = {collection.package: collection for collection in _own.values()}
+    packages = {collection.package: collection for collection in _imported.values()}
     package = ".".join(module.split(".")[:3])
     if package not in packages:
         yield
@@ -262,10 +262,10 @@ def explained(file: Path, what: str = "cannot be imported") -> Iterator[None]:
         raise ConfigError(f"{file}: {what}: {text}") from error
 
 
-def place_in_own(error: BaseException) -> str:
+def place_in_user_code(error: BaseException) -> str:
     """Return file and line of an error in a user's collection; empty if it is not in one."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if any(Path(frame.filename).is_relative_to(c.folder) for c in _own.values()):
+        if any(Path(frame.filename).is_relative_to(c.folder) for c in _imported.values()):
             return f"{frame.filename}:{frame.lineno}"
     return ""
 
@@ -274,7 +274,7 @@ def path_of(module: str) -> Path:
     """Return the file of a module of circlet or of a collection; of a package, its __init__.py."""
     parts = module.split(".")[1:]
     folder = PACKAGE
-    if parts[:1] == ["collections"] and parts[1:2] and parts[1] in _own:
-        folder, parts = _own[parts[1]].folder, parts[2:]
+    if parts[:1] == ["collections"] and parts[1:2] and parts[1] in _imported:
+        folder, parts = _imported[parts[1]].folder, parts[2:]
     path = folder.joinpath(*parts)
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -139,11 +139,11 @@ def code_of(kind: str, module: str, study: Study) -> str:
     module_names += [systems[name] for name in study.systems]
     uses = literals(module).get("USES", ())
     if "equations" in uses:
-        module_names += [study.known[name].equations for name in study.systems]
+        module_names += [study.specs[name].equations for name in study.systems]
     texts: list[str] = []
     if "captions" in uses:
         texts = [contributions.caption(name, study) for name in sorted(names(study)[1])]
-        texts += [contributions.description(study.known[name]) for name in sorted(study.systems)]
+        texts += [contributions.description(study.specs[name]) for name in sorted(study.systems)]
     return fingerprint.digest(module, *makers, *module_names, data=tuple(files), texts=tuple(texts))
 
 

@@ -12,7 +12,7 @@ from msgspec import structs
 from circlet.config import schema, sweep_values
 from circlet.config.experiment import INT32_MAX, Experiment, Logs, Schedule
 from circlet.config.schema import Schema, check_list, check_values, is_finite
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study import interventions, limits
 from circlet.study.declared_systems import Systems
 from circlet.study.interventions import (
@@ -165,7 +165,7 @@ def _check_interventions(
     available = [name for name in interventions.names() if "." not in name or name in in_study]
     names = []
     for name, arguments in list_interventions(experiment.interventions):
-        check_known(where, "intervention", available, [name])
+        check_exist(where, "intervention", available, [name])
         _check_intervention(f"{where}.{name}", name, arguments)
         names.append(name)
     if len(starts := sorted({*parents(experiment)})) > 1:
@@ -174,18 +174,18 @@ def _check_interventions(
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise ConfigError(f"{where}: {min(twice)} is listed twice; each can be listed once")
-    own = "write an intervention of your own, as docs/extending.md shows"
+    advice = "write an intervention of your own, as docs/extending.md shows"
     for is_fit, acting, needs, instead in (
         (system.is_trained, IN_TRAINING, "needs a trained system", "is simulated"),
         (system.embedding, OF_EMBEDDING, "acts on the embedding", "has none"),
         ("signals" in system.logs, SPECTRAL, "acts on frequencies", "has none"),
-        (system.shapes, ("transfer",), "starts from runs", f"cannot start from others: {own}"),
+        (system.shapes, ("transfer",), "starts from runs", f"cannot start from others: {advice}"),
     ):
-        if not is_fit and (unfit := set(names) & set(acting)):
-            raise ConfigError(f"{where}: {min(unfit)} {needs}, but {system.name} {instead}")
+        if not is_fit and (unsupported := set(names) & set(acting)):
+            raise ConfigError(f"{where}: {min(unsupported)} {needs}, but {system.name} {instead}")
     changed = dict(list_interventions(experiment.interventions)).get("change", {})
-    if unfit := changed.keys() & set(SETTINGS) - system.parameters.keys():
-        raise ConfigError(f"{where}.change: {system.name} has no parameter {min(unfit)}")
+    if missing := changed.keys() & set(SETTINGS) - system.parameters.keys():
+        raise ConfigError(f"{where}.change: {system.name} has no parameter {min(missing)}")
 
 
 def _check_seeds(where: str, experiment: Experiment, system: SystemSpec) -> None:

@@ -18,7 +18,7 @@ from torch.func import functional_call, grad, vmap
 
 from circlet.errors import lacks_memory
 from circlet.lazy_import import load
-from circlet.study.registry import place_in_own
+from circlet.study.registry import place_in_user_code
 from circlet.study.seeds import Seeds
 from circlet.systems import trees
 from circlet.systems.spec import SystemSpec
@@ -68,7 +68,7 @@ class FromLoss(UserFunctions):
     def initial(self, parameters: dict[str, Any], seeds: Seeds) -> Arrays:
         """Return the weights of one run at step 0, float64; the embedding follows its own seed."""
         if not self.has_network:
-            return self.own.initial(parameters, seeds)
+            return self.module.initial(parameters, seeds)
         arrays = _weights(self.network(parameters, seeds))
         name = self.system.embedding
         if not name:
@@ -89,7 +89,7 @@ class FromLoss(UserFunctions):
 
     def learning_rate_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
         """Return the author's multipliers, and 0 for weights that do not require a gradient."""
-        declared: Any = getattr(self.own, "learning_rate_multipliers", lambda parameters: {})
+        declared: Any = getattr(self.module, "learning_rate_multipliers", lambda parameters: {})
         multipliers = {k: float(v) for k, v in declared(copy.deepcopy(parameters)).items()}
         usual = self.network(parameters, Seeds(0, 0, 0, 0)) if self.has_network else nn.Module()
         frozen = [name for name, values in usual.named_parameters() if not values.requires_grad]
@@ -104,7 +104,7 @@ class FromLoss(UserFunctions):
 
     def weight_decay_multipliers(self, parameters: dict[str, Any]) -> dict[str, float]:
         """Return the author's multipliers of the weight decay."""
-        declared: Any = getattr(self.own, "weight_decay_multipliers", lambda parameters: {})
+        declared: Any = getattr(self.module, "weight_decay_multipliers", lambda parameters: {})
         multipliers = declared(copy.deepcopy(parameters))
         return {self.logged(name): float(m) for name, m in multipliers.items()}
 
@@ -174,8 +174,8 @@ class FromLoss(UserFunctions):
     def gradients(self, weights: dict[str, Tensor], data: Examples, out: dict[str, Tensor]) -> None:
         """Write the gradient of every run's loss on its train examples into ``out``."""
         train = data.parts["train"]
-        if hasattr(self.own, "gradients"):
-            self.own.gradients(weights, train, out)
+        if hasattr(self.module, "gradients"):
+            self.module.gradients(weights, train, out)
         else:
             self.autograd(weights, data, out)
 
@@ -226,7 +226,7 @@ class FromLoss(UserFunctions):
             try:
                 derivatives = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
             except RuntimeError as error:
-                if lacks_memory(error) or place_in_own(error):
+                if lacks_memory(error) or place_in_user_code(error):
                     raise
                 line = " ".join(str(error).split())
                 raise self._error(f"loss() cannot be differentiated: {line}") from error

@@ -57,17 +57,17 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
         for share, (index, name) in itertools.product(shares, enumerate(names)):
             path = _lock_file(name, share)
             try:
-                held = locks.hold(path)
+                lock = locks.hold(path)
             except locks.Busy:
                 continue
             except LogError as error:
                 raise CircletError(f"{error}; {ELSEWHERE}") from error
-            if held is None:
+            if lock is None:
                 raise CircletError(f"{path}: cannot be locked; {ELSEWHERE}")
             try:
                 yield index
             finally:
-                held.release()
+                lock.release()
             return
         if caught:
             raise Interrupted(caught[0], "it was waiting for a GPU and had not begun")

@@ -17,7 +17,7 @@ import torch
 from circlet.errors import CircletError
 from circlet.study import planning
 from circlet.study.points import Point
-from circlet.study.registry import place_in_own
+from circlet.study.registry import place_in_user_code
 from circlet.systems import trees
 from circlet.training import autograd, verify
 from circlet.training.job import settle
@@ -33,8 +33,8 @@ CPU = torch.device("cpu")
 def measured(point: Point) -> dict[str, Any]:
     """Return the cost of a run of a point: the fields of `circlet.study.measured.Measured`."""
     equations = autograd.equations(point.system)
-    seed = point.every_seed.start
-    verify.verify(point, point.every_seed, CPU)  # so that errors appear before any job starts
+    seed = point.all_seeds.start
+    verify.verify(point, point.all_seeds, CPU)  # so that errors appear before any job starts
     arrays = equations.initial(point.parameters, point.seeds(seed))
     alone = _step_seconds(point, 1)
     if point.system.batched:
@@ -82,7 +82,7 @@ def _evaluation_seconds(point: Point, runs: int) -> float:
 
 
 def _seeds(point: Point, runs: int) -> range:
-    first = point.every_seed.start
+    first = point.all_seeds.start
     return range(first, first + runs)
 
 
@@ -100,13 +100,13 @@ def _seconds(act: Callable[[], bool]) -> float:
 
 def _signature(point: Point) -> str:
     """Return all that the cost of a step depends on: the shapes of arrays, and the optimiser."""
-    equations, seeds = autograd.equations(point.system), point.seeds(point.every_seed.start)
+    equations, seeds = autograd.equations(point.system), point.seeds(point.all_seeds.start)
     data = equations.data(point.parameters, [seeds], torch.float32, CPU)
     shapes = [tuple(t.shape) for t in trees.tensors(data)]
     arrays = equations.initial(point.parameters, seeds)
     weights = {name: array.shape for name, array in arrays.items()}
     choices = {k: point.parameters.get(k) for k in ("optimizer", "batch_size")}
-    held = activations(point)  # the same shapes may be used more often, as in a recurrent network
+    peak = activations(point)  # the same shapes may be used more often, as in a recurrent network
     return repr(
         (
             point.system.name,
@@ -114,12 +114,12 @@ def _signature(point: Point) -> str:
             shapes,
             weights,
             choices,
-            held,
+            peak,
         )
     )
 
 
-def _every(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
+def _costs(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[str, dict]]:
     by_signature: dict[str, dict] = {}
     for key, text in studies.items():
         (point,) = planning.decode(text, collections).points
@@ -135,12 +135,12 @@ if __name__ == "__main__":
     given = json.load(sys.stdin)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # what the author prints
-            costs = dict(_every(given["studies"], given["collections"]))
+            costs = dict(_costs(given["studies"], given["collections"]))
         print(json.dumps(costs))
     except CircletError as error:
         sys.exit(f"error: {error}")
     except Exception as error:
-        if place := place_in_own(error):
+        if place := place_in_user_code(error):
             line = " ".join(f"{type(error).__name__}: {error}".split())
             sys.exit(f"error: {place}: {line}")
         raise

@@ -42,7 +42,7 @@ def run_alone(
 
 def timed(point: Point) -> tuple[float, dict[str, float]]:
     """Return the least seconds, of a few trials, of a step and of recording it by kind of log."""
-    run = NativeRun(point, point.every_seed.start, {})
+    run = NativeRun(point, point.all_seeds.start, {})
     run.done = 0
 
     def seconds(act: Callable[[], None], enough: float) -> float:

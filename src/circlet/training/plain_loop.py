@@ -14,7 +14,7 @@ from torch.optim.sgd import sgd
 from circlet.errors import CircletError, lacks_memory
 from circlet.study import registry
 from circlet.study.points import Point
-from circlet.study.registry import path_of, place_in_own
+from circlet.study.registry import path_of, place_in_user_code
 from circlet.systems import trees
 from circlet.systems.trees import Tree
 from circlet.training import autograd, purity
@@ -60,7 +60,7 @@ class PlainLoop:
                 raise
             line = " ".join(str(error).split())
             raise CircletError(
-                f"{place_in_own(error) or self.path}: a plain PyTorch loop cannot train this "
+                f"{place_in_user_code(error) or self.path}: a plain PyTorch loop cannot train this "
                 f"network: {line}"
             ) from error
 
@@ -121,7 +121,7 @@ class PlainLoop:
         optimiser = _Optimiser(trained, point, equations)
         for step in range(1, point.steps + 1):
             batch = self._batch(parts["train"], seed, step)
-            optimiser.step(equations.own.loss(network, batch), step)
+            optimiser.step(equations.module.loss(network, batch), step)
         ended = {name: values.detach().clone() for name, values in weights.items()}
         with torch.no_grad():
             metrics = equations.measured(network, parts)

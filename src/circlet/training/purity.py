@@ -36,7 +36,7 @@ def check(
         if equations.has_network:
             equations.network(parameters, seeds)
         equations.examples(parameters, seeds)
-        loss = equations.own.loss(network, trees.copied(examples))
+        loss = equations.module.loss(network, trees.copied(examples))
         trained = [values for values in weights if values.requires_grad]
         torch.autograd.grad(loss, trained, allow_unused=True)
         with torch.no_grad():

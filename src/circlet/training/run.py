@@ -160,7 +160,7 @@ class RunGroup(Group):
         # Values recorded on a GPU and not yet fetched: fetching each at once would make the CPU
         # wait at every logged step.
         self.waiting: list[tuple[str, int, dict[str, Tensor]]] = []
-        self.held = 0  # bytes in `waiting`
+        self.waiting_bytes = 0  # bytes in `waiting`
         # Runs without a parent always start: non-finite values then count as divergence.
         self.startable = self.finite() | (point.parent is None)
 
@@ -212,15 +212,15 @@ class RunGroup(Group):
             return
         copies = {name: values.to(torch.float32, copy=True) for name, values in arrays.items()}
         self.waiting.append((kind, self.done, copies))
-        self.held += sum(values.nbytes for values in copies.values())
-        if self.held > RECORDED:
+        self.waiting_bytes += sum(values.nbytes for values in copies.values())
+        if self.waiting_bytes > RECORDED:
             self.fetch()
 
     def fetch(self) -> None:
         """Copy the recorded values from the GPU to the CPU, and wait for them."""
         for kind, step, arrays in self.waiting:
             self.recorder.keep(kind, step, on_cpu(arrays))
-        self.waiting, self.held = [], 0
+        self.waiting, self.waiting_bytes = [], 0
 
     def state(self) -> dict[str, Any]:
         """Return the state with its tensors on the CPU, after it has fetched recorded values."""

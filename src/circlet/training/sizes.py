@@ -17,13 +17,13 @@ def together(point: Point) -> int:
         return 1
     if point.system.cpu_batch:
         return int(point.system.cpu_batch(**point.parameters))
-    held = MAX_DATA_VALUES // max(1, data_size(point))
-    return max(1, min(held, MAX_STEP_VALUES // max(1, activations(point))))
+    max_runs = MAX_DATA_VALUES // max(1, data_size(point))
+    return max(1, min(max_runs, MAX_STEP_VALUES // max(1, activations(point))))
 
 
 def data_size(point: Point) -> int:
     """Return the number of values in the data of a run."""
-    cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
+    cpu, seeds = torch.device("cpu"), point.seeds(point.all_seeds.start)
     equations = autograd.equations(point.system)
     data = equations.data(point.parameters, [seeds], torch.float32, cpu)
     return sum(tensor.numel() for tensor in trees.tensors(data))
@@ -34,7 +34,7 @@ def activations(point: Point, evaluated: bool = False) -> int:
 
     The number follows from shapes alone, so the same runs advance together on all machines.
     """
-    cpu, seeds = torch.device("cpu"), point.seeds(point.every_seed.start)
+    cpu, seeds = torch.device("cpu"), point.seeds(point.all_seeds.start)
     equations = autograd.equations(point.system)
     arrays = equations.initial(point.parameters, seeds)
     dtype = getattr(torch, point.settings.dtype)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from circlet.errors import CircletError, lacks_memory
-from circlet.study.registry import path_of, place_in_own
+from circlet.study.registry import path_of, place_in_user_code
 from circlet.study.seeds import Seeds
 from circlet.systems import trees
 from circlet.systems.seeded import seeded
@@ -51,15 +51,15 @@ class UserFunctions:
     """
 
     def __init__(self, module: ModuleType, system: SystemSpec):
-        self.own, self.system = module, system
+        self.module, self.system = module, system
         self.has_network = hasattr(module, "network")
 
     def network(
         self, parameters: dict[str, Any], seeds: Seeds, purpose: str = "network"
     ) -> nn.Module:
         """Return the network, with PyTorch's random numbers from one stream of the run."""
-        with seeded(seeds, purpose), torch.enable_grad(), self._own_streams("network()"):
-            network = self.own.network(copy.deepcopy(parameters), seeds)
+        with seeded(seeds, purpose), torch.enable_grad(), self._no_global_streams("network()"):
+            network = self.module.network(copy.deepcopy(parameters), seeds)
         if not isinstance(network, nn.Module):
             raise self._error(f"network() must return a torch.nn.Module, not {_kind(network)}")
         for name, values in network.named_parameters():
@@ -78,8 +78,8 @@ class UserFunctions:
 
     def examples(self, parameters: dict[str, Any], seeds: Seeds) -> dict[str, Tree]:
         """Return all data of a run, as the author's function returns them."""
-        with seeded(seeds, "data"), self._own_streams("data()"):
-            parts = self.own.data(copy.deepcopy(parameters), seeds)
+        with seeded(seeds, "data"), self._no_global_streams("data()"):
+            parts = self.module.data(copy.deepcopy(parameters), seeds)
         if not isinstance(parts, dict) or "train" not in parts:
             raise self._error(
                 f'data() must return a dictionary {{"train": ..., "test": ...}}, not {_kind(parts)}'
@@ -100,15 +100,15 @@ class UserFunctions:
         return parts
 
     def _loss(self, network: Any, examples: Tree) -> Tensor:
-        return self._scalar("loss() must return", self.own.loss(network, examples))
+        return self._scalar("loss() must return", self.module.loss(network, examples))
 
     def measured(self, network: Any, parts: dict[str, Tree]) -> dict[str, Tensor]:
         """Return the metrics of one run by name, each of shape ()."""
         names = self.system.metrics
-        if hasattr(self.own, "metrics"):
+        if hasattr(self.module, "metrics"):
             modes = [(m, m.training) for m in network.modules()] if self.has_network else []
             try:
-                metrics = self.own.metrics(network, trees.copied(parts))
+                metrics = self.module.metrics(network, trees.copied(parts))
             finally:  # a call of network.eval() in a metric must not affect training
                 for module, mode in modes:
                     module.training = mode
@@ -152,7 +152,7 @@ class UserFunctions:
                 (new for words, new in _REFUSED.items() if words in text), text[:200].rstrip(".")
             )
             raise CircletError(
-                f"{place_in_own(error) or path_of(self.system.equations)}: {what} does what "
+                f"{place_in_user_code(error) or path_of(self.system.equations)}: {what} does what "
                 f"torch.func.vmap cannot do for many runs at once: {instead}; or set batched=False "
                 "in SYSTEM to train run by run"
             ) from error
@@ -166,7 +166,7 @@ class UserFunctions:
         before = torch.default_generator.get_state()
         buffers = list(network.buffers()) if network is not None else []
         versions = [buffer._version for buffer in buffers]
-        with self._own_streams(what):
+        with self._no_global_streams(what):
             yield
         if not torch.equal(before, torch.default_generator.get_state()):
             raise self._error(f"{what} {_RANDOM}")
@@ -174,7 +174,7 @@ class UserFunctions:
             raise self._error(f"{what} {_CHANGES}")
 
     @contextlib.contextmanager
-    def _own_streams(self, what: str) -> Iterator[None]:
+    def _no_global_streams(self, what: str) -> Iterator[None]:
         """Refuse the global generators of Python and NumPy, which follow no seed of a run."""
         before = _global_streams()
         yield

@@ -111,7 +111,7 @@ class _Trial:
             if not self.point.parent or all(np.isfinite(values).all() for values in start.values())
         ]
         groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-        if hasattr(self.equations.own, "gradients") and self.dtype == torch.float64:
+        if hasattr(self.equations.module, "gradients") and self.dtype == torch.float64:
             self._check_last_batch([group[0] for group in groups])
         steps, half = self.point.steps, self.point.steps // 2
         logged: dict[int, Values] = {}
@@ -127,7 +127,7 @@ class _Trial:
         ):
             (seed, name), worst = beyond
             causes = _CAUSES
-            if hasattr(self.equations.own, "gradients"):
+            if hasattr(self.equations.module, "gradients"):
                 causes = "gradients() must be those of loss()"
             raise CircletError(
                 f"{self.path}: this network does not train as in a plain PyTorch loop: after "

@@ -81,7 +81,7 @@ def test_too_few_events_have_no_exponent():
 
 def test_runs_that_began_with_the_event_or_never_began_are_left_out():
     times = pd.DataFrame({"after": [0, 0, np.nan, 50, 0], "by": [0, 20, np.nan, np.nan, np.nan]})
-    assert list(survival.known(times).index) == [1, 3]
+    assert list(survival.usable(times).index) == [1, 3]
 
 
 def test_a_run_that_memorised_at_its_end_changes_no_exponent():

@@ -71,7 +71,7 @@ class Fit(NamedTuple):
         return inside, np.array([*by_parameters * by_location, by_sigma])
 
 
-def known(times: pd.DataFrame) -> pd.DataFrame:
+def usable(times: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that say something: not those that began with the event or at their end."""
     began = (times["by"] <= 0) | (times["by"].isna() & (times["after"] <= 0))
     return times[times["after"].notna() & ~began]
@@ -89,14 +89,14 @@ def fit(model: str, times: pd.DataFrame) -> Fit:
         values, slopes = Fit(model, q[:-1], q[-1]).likelihood(times)
         return -values.sum(), -slopes.sum(axis=1)
 
-    found = minimize(loss, [*start, sigma], jac=True)
-    if not np.isfinite(found.fun):
+    fitted = minimize(loss, [*start, sigma], jac=True)
+    if not np.isfinite(fitted.fun):
         return Fit(model, np.full(len(start), np.nan), np.nan)
     # Near its least value a loss changes by less than its rounding, and processors round
     # differently. A root of its slopes is exact enough to be the same on all.
-    best = root(lambda q: loss(q)[1], found.x, tol=1e-12)
-    is_best = np.abs(best.fun).max() < 1e-6 and loss(best.x)[0] <= found.fun + 1e-6
-    parameters = best.x if is_best else found.x
+    best = root(lambda q: loss(q)[1], fitted.x, tol=1e-12)
+    is_best = np.abs(best.fun).max() < 1e-6 and loss(best.x)[0] <= fitted.fun + 1e-6
+    parameters = best.x if is_best else fitted.x
     return Fit(model, parameters[:-1], float(parameters[-1]))
 
 
@@ -108,7 +108,7 @@ def is_enough(times: pd.DataFrame) -> bool:
 
 def exponent(times: pd.DataFrame) -> Estimate:
     """Return b of time ~ x^-b, with Student's interval of a jackknife over seeds; n: seeds."""
-    times = known(times)
+    times = usable(times)
     seeds = times["seed"].unique()
     if not is_enough(times) or len(seeds) < 3:
         return Estimate(n=len(seeds))

@@ -67,4 +67,4 @@ def signal_correlation(survival: pd.DataFrame, trials: int | None = None) -> Est
     n_seeds = int(survival[SEEDS].nunique().min())
     if not intervals:
         return Estimate(math.tanh(whole), n=n_seeds)
-    return max(intervals, key=lambda found: found.high - found.low)._replace(n=n_seeds)
+    return max(intervals, key=lambda interval: interval.high - interval.low)._replace(n=n_seeds)

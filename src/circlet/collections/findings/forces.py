@@ -32,7 +32,7 @@ class Couples(NamedTuple):
 
     incidence: Float[Tensor, "p n"]  # how often a number is in a pair, 0, 1 or 2
     same: Int[Tensor, "2 n_same"]  # P and Q, 0..n - 1, of the couples of the same class
-    every: Int[Tensor, "2 n_every"]  # P and Q of all couples
+    all_couples: Int[Tensor, "2 n_couples"]  # P and Q of all couples
 
 
 @cache

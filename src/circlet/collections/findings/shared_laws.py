@@ -172,22 +172,22 @@ def select(parts: Sequence[Sums]) -> list[int]:
     order: list[int] = []
     errors: list[Array] = []  # by number of terms: error of each fold / its sum of squares
     folds = [range(i, len(parts), FOLDS) for i in range(min(FOLDS, len(parts)))]
-    held = [total(parts[i] for i in fold) for fold in folds]
+    held_out = [total(parts[i] for i in fold) for fold in folds]
     others = [
         Sums(whole.terms - part.terms, whole.target - part.target, whole.square - part.square)
-        for part in held
+        for part in held_out
     ]
     while len(order) < min(MOST_TERMS, len(whole.terms)):
         remaining = [t for t in range(len(whole.terms)) if t not in order]
 
         def misses(term: int) -> float:
-            own = whole.chosen([*order, term])
-            return own.error(own.solve())
+            sums = whole.chosen([*order, term])
+            return sums.error(sums.solve())
 
         order.append(min(remaining, key=misses))
-        own = [part.chosen(order).solve() for part in others]
+        fits = [part.chosen(order).solve() for part in others]
         errors.append(np.array([part.chosen(order).error(c) / part.square
-                                for part, c in zip(held, own, strict=True)]))  # fmt: skip
+                                for part, c in zip(held_out, fits, strict=True)]))  # fmt: skip
     means = np.array([e.mean() for e in errors])
     best = int(means.argmin())
     allowed = means[best] + errors[best].std(ddof=1) / np.sqrt(len(folds))

@@ -64,7 +64,7 @@ class Stop(TypedDict):
     until: NotRequired[int]  # the step to which it is played; by default the last
 
 
-def _own(name: str) -> str:
+def _read(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
@@ -125,14 +125,14 @@ def make(target: Target) -> None:
         played = runs[runs["shown"] == "training"]
         points = listing.points(study, runs, ends)
         numbers = runs[listing.measured(runs)].select_dtypes("number")
-        metrics = {name for system in study.systems for name in study.known[system].metrics}
+        metrics = {name for system in study.systems for name in study.specs[system].metrics}
         systems = listing.systems(study, [name for name in numbers if name not in metrics])
     data, tour = _data(target, played)
     if states is not None:
         chunks = packing.chunks(points, states, tour)
     modules = _modules(study)
-    styles = (c.folder / "explorer/style.css" for c in study.collections)
-    own_styles = [path.read_text(encoding="utf-8") for path in styles if path.exists()]
+    paths = (c.folder / "explorer/style.css" for c in study.collections)
+    styles = [path.read_text(encoding="utf-8") for path in paths if path.exists()]
     used = [c for c in study.collections if c.name in data]
     catalogue = {
         "points": points,
@@ -154,12 +154,12 @@ def make(target: Target) -> None:
         rule=listing.rule(points, states),
         no_parent=any(run["outcome"] == "no parent" for p in points for run in p["runs"]),
         live=_live(used, data),
-        styles=Markup("".join([_own("style.css"), *own_styles])),
+        styles=Markup("".join([_read("style.css"), *styles])),
         imports=Markup(json.dumps({"imports": modules})),
-        main=Markup(_own("main.js")),
+        main=Markup(_read("main.js")),
         catalogue=packing.text(listed),
-        plotly=packing.text(_own("vendored/plotly.js")),
-        opening=[chunk for chunk in chunks if chunk.turn == packing.OPENING],
-        others=[chunk for chunk in chunks if chunk.turn != packing.OPENING],
+        plotly=packing.text(_read("vendored/plotly.js")),
+        opening=[chunk for chunk in chunks if chunk.rank == packing.OPENING],
+        others=[chunk for chunk in chunks if chunk.rank != packing.OPENING],
     )
     files.write_text(target.outputs[0], page)

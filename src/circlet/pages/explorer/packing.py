@@ -20,7 +20,7 @@ class Chunk(NamedTuple):
     """Packed data of a run, or of all runs of a point of which the page has only the end."""
 
     name: str  # name of its HTML element
-    turn: int  # a lower one comes earlier in the file
+    rank: int  # a lower one comes earlier in the file
     content: str
 
 
@@ -77,17 +77,17 @@ def chunks(points: list[dict[str, Any]], states: pd.DataFrame, tour: list[Any]) 
     of_run = defaultdict(list)
     for row in states[["run_id", "step", "name", "shape", "values"]].itertuples(index=False):
         of_run[row.run_id].append(row)
-    turns = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
+    ranks = {stop["run"]: ON_TOUR for stop in tour} | {stop["run"]: OPENING for stop in tour[:1]}
     packed = []
     for place, point in enumerate(points):
         shown = {
             how: [r for r in point["runs"] if r["shown"] == how] for how in ("training", "end")
         }
-        for turn, run in enumerate(shown["training"]):
-            turn = turns.get(run["run_id"], turn)
+        for rank, run in enumerate(shown["training"]):
+            rank = ranks.get(run["run_id"], rank)
             content = text(_chunk(of_run[run["run_id"]]))
-            packed.append(Chunk(f"chunk-{place}-{run['seed']}", turn, content))
+            packed.append(Chunk(f"chunk-{place}-{run['seed']}", rank, content))
         if shown["end"]:
             end_states = (row for run in shown["end"] for row in of_run[run["run_id"]])
             packed.append(Chunk(f"chunk-{place}", 1, text(_chunk(end_states))))
-    return sorted(packed, key=lambda chunk: chunk.turn)
+    return sorted(packed, key=lambda chunk: chunk.rank)

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from circlet import formatting, terminal
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.lazy_import import load
 from circlet.study import plots, targets
 from circlet.study.plan import Study
@@ -34,7 +34,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     """Print how many seeds are needed."""
     widths = dict(map(_half_width, arguments.half_width))
     names = sorted({outcome.name for system in study.systems for outcome in study.outcomes(system)})
-    check_known("--half-width", "outcome", names, widths)
+    check_exist("--half-width", "outcome", names, widths)
     power = load("circlet.sweeps.power")
     shown = plots.outcomes(study)
     asked = {(e, name) for e in study.config.experiments for name in widths} or shown

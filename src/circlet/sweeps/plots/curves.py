@@ -59,10 +59,10 @@ def draw(study: Study) -> Figure:
     columns = of_facets if of_facets > 1 else 2 if len(shown) == 4 else 3
     figure, grid = tiles(len(shown) * of_facets, columns, 3.1, 2.6)
     for k, outcome in enumerate(sweep.shown):
-        own = (sweep.panels(t[t["outcome"] == outcome.name]) for t in (rows, runs))
-        for n, ((_, _, title, own_rows), (*_, own_runs)) in enumerate(zip(*own, strict=True)):
+        parts = (sweep.panels(t[t["outcome"] == outcome.name]) for t in (rows, runs))
+        for n, ((_, _, title, panel_rows), (*_, panel_runs)) in enumerate(zip(*parts, strict=True)):
             axes = grid[k * of_facets + n]
-            _panel(axes, outcome, sweep, own_runs, own_rows)
+            _panel(axes, outcome, sweep, panel_runs, panel_rows)
             panels.title(axes, title, 2.8)
             if n == 0:
                 axes.set_ylabel(panels.wrapped(outcome.label, panels.WIDTH))

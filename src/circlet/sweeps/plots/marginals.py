@@ -30,11 +30,11 @@ def draw(study: Study) -> Figure:
     figure = Figure(figsize=(2.4 * len(parameters) + 0.5, 2.2 * len(shown) + 0.2))
     grid = figure.subplots(len(shown), len(parameters), squeeze=False, sharey="row")
     for row, outcome in zip(grid, shown, strict=True):
-        own, *others = (t[t["outcome"] == outcome.name] for t in (runs, lines, effects))
+        outcome_runs, *others = (t[t["outcome"] == outcome.name] for t in (runs, lines, effects))
         for axes, parameter in zip(row, parameters, strict=True):
             line, effect = (t[t["parameter"] == parameter.name] for t in others)
-            where = panels.positions(parameter)[own[parameter.name]]
-            y = panels.dots(axes, where, outcome, own, color=style.GREY, alpha=0.4, s=8)
+            where = panels.positions(parameter)[outcome_runs[parameter.name]]
+            y = panels.dots(axes, where, outcome, outcome_runs, color=style.GREY, alpha=0.4, s=8)
             line = line.assign(at=line["bin"] if parameter.is_words else line["x"])
             panels.estimates(axes, line, parameter, y, style.BLUE)
             panels.scale(axes, parameter)

@@ -62,8 +62,8 @@ def _difference(outcome: Outcome, a: pd.DataFrame, b: pd.DataFrame) -> tuple[Est
         estimate, paired = contrasts.paired_difference(
             a["value"], b["value"], outcome.reach, is_share
         )
-    is_told = math.isfinite(estimate.low) or math.isfinite(estimate.high)
-    if is_told or (paired and outcome.kind == "time"):
+    is_bounded = math.isfinite(estimate.low) or math.isfinite(estimate.high)
+    if is_bounded or (paired and outcome.kind == "time"):
         return estimate, paired
     if a.empty or b.empty:
         return Estimate(), 0

@@ -38,7 +38,7 @@ COLUMNS = [
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns of all runs, metrics of the systems, and columns of their collections."""
     lists = (load(name).COLUMNS for name in contributions.contributed(study, "run_list.py"))
-    measured = metrics(study.known[name] for name in study.systems)
+    measured = metrics(study.specs[name] for name in study.systems)
     by_name = {field.name: field for fields in (COLUMNS, measured, *lists) for field in fields}
     return [*by_name.values()]  # collections may share one
 
@@ -46,7 +46,7 @@ def columns(study: Study) -> list[pa.Field]:
 def _check_shown(study: Study, shown: set[str]) -> None:
     """Raise ConfigError if a system shows or colours a column that is not among ``shown``."""
     shown |= {f"{name.removesuffix('_step')}_epoch" for name in shown if name.endswith("_step")}
-    for system in (study.known[name] for name in study.systems):
+    for system in (study.specs[name] for name in study.systems):
         for name in (*system.run_columns, *filter(None, [system.coloured_signals])):
             if name not in shown:
                 where = f"{path_of(system.module)}: SYSTEM"

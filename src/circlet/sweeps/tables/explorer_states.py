@@ -127,12 +127,12 @@ def table(study: Study) -> Rows:
     shown = dict(zip(runs["run_id"], runs["shown"], strict=True))
     with_moments = runs.dropna(subset=["moments"])
     moments = {
-        run_id: [moment["step"] for moment in own]
-        for run_id, own in zip(with_moments["run_id"], with_moments["moments"], strict=True)
+        run_id: [moment["step"] for moment in of_run]
+        for run_id, of_run in zip(with_moments["run_id"], with_moments["moments"], strict=True)
     }
     for block in study.blocks:
         run_ids = {seed: block.point.run_id(seed) for seed in block.seeds}
         of_seeds = {s: shown.get(run_id, "nothing") for s, run_id in run_ids.items()}
-        own = {s: moments[run_id] for s, run_id in run_ids.items() if run_id in moments}
-        yield from _rows(block, of_seeds, own)
+        of_block = {s: moments[run_id] for s, run_id in run_ids.items() if run_id in moments}
+        yield from _rows(block, of_seeds, of_block)
         yield from _trained(block, of_seeds)

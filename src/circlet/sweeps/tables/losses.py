@@ -16,7 +16,7 @@ COLUMNS = [*RUN_SEEDS, STEP]
 
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns, with the metrics of the study's systems."""
-    return COLUMNS + metrics(study.known[name] for name in study.systems)
+    return COLUMNS + metrics(study.specs[name] for name in study.systems)
 
 
 def table(study: Study) -> Frames:

@@ -14,7 +14,7 @@ COLUMNS = [RUN, column("commit", "string", "version of the code that made it")]
 def columns(study: Study) -> list[pa.Field]:
     """Return the columns, with the metrics of the study's systems."""
     run, *others = COLUMNS
-    return [run, *outcome(study.known[name] for name in study.systems), *others]
+    return [run, *outcome(study.specs[name] for name in study.systems), *others]
 
 
 def table(study: Study) -> Frames:

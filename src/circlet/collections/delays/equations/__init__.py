@@ -49,14 +49,14 @@ def loss(network: nn.Module, examples: tuple) -> Tensor:
 
 def metrics(network: nn.Module, parts: dict) -> dict:
     """Loss and accuracy on both sets, norm of all weights, and scale of the logits."""
-    found = {}
+    values = {}
     for part, (pairs, target) in parts.items():
         logits = network(pairs)
         objective = SQUARED if network.objective == SQUARED else EXACT
-        found[f"{part}_loss"] = _mean(objective, logits, target)
-        found[f"{part}_accuracy"] = (logits.argmax(1) == target).float().mean()
+        values[f"{part}_loss"] = _mean(objective, logits, target)
+        values[f"{part}_accuracy"] = (logits.argmax(1) == target).float().mean()
         if part == "train":
             centred = logits - logits.mean(1, keepdim=True)
-            found["logit_scale"] = centred.square().mean().sqrt()
+            values["logit_scale"] = centred.square().mean().sqrt()
     squares = sum(weights.square().sum() for weights in network.parameters())
-    return found | {"norm": squares.sqrt()}
+    return values | {"norm": squares.sqrt()}

@@ -28,9 +28,9 @@ def draw(study: Study) -> Figure:
     systems = medians["system"].unique()
     figure, axes = panels.row(len(systems), 3.2 * len(systems), 3.6)
     for panel, system in zip(axes, systems, strict=True):
-        own = medians[medians["system"] == system]
-        p = own["p"].value_counts().index[0]
-        _panel(panel, own[own["p"] == p], fits[(fits["system"] == system) & (fits["p"] == p)])
+        rows = medians[medians["system"] == system]
+        p = rows["p"].value_counts().index[0]
+        _panel(panel, rows[rows["p"] == p], fits[(fits["system"] == system) & (fits["p"] == p)])
         panel.set(title=f"{system}, p = {p}", xlabel="weight decay", xscale="log", yscale="log")
         panel.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
         panel.xaxis.set_major_formatter("{x:g}")

@@ -40,15 +40,15 @@ def table(study: Study) -> Rows:
                 if runs[x].nunique() < 3:
                     continue
                 for time in survival.TIMES:
-                    times = survival.known(survival.ends(runs, time, x))
-                    found = survival.exponent(times)
-                    is_known = survival.is_enough(times)
-                    level = survival.fit("power", times).parameters[0] if is_known else math.nan
+                    times = survival.usable(survival.ends(runs, time, x))
+                    exponent = survival.exponent(times)
+                    is_enough = survival.is_enough(times)
+                    level = survival.fit("power", times).parameters[0] if is_enough else math.nan
                     yield row | {
                         "by": x,
                         "time": time,
                         x: None,
-                        **found.columns("exponent"),
+                        **exponent.columns("exponent"),
                         "constant": math.exp(level),
                         "n_values": runs[x].nunique(),
                         "n_grokked": int(times["by"].notna().sum()),

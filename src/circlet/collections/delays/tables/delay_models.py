@@ -31,7 +31,7 @@ def table(study: Study) -> Rows:
     """Yield a row per role, modulus, learning rate, time and law."""
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         for time in survival.TIMES:
-            times = survival.known(survival.ends(runs, time, "weight_decay"))
+            times = survival.usable(survival.ends(runs, time, "weight_decay"))
             if times.loc[times["by"].notna(), "x"].nunique() < _FEWEST:
                 continue
             scores = {m: survival.left_out(m, times) for m in survival.MODELS}

@@ -34,7 +34,7 @@ def remaining(rows: pd.DataFrame) -> pd.DataFrame:
     """Return seed, later weight decay as x, and ends of the time from the fork to grokking."""
     times = survival.ends(rows, "grok", "change_weight_decay")
     left = times[["after", "by"]].sub(rows["change_step"].astype(float), axis=0)
-    return survival.known(times.assign(**left)).assign(after=lambda t: t["after"].clip(lower=0))
+    return survival.usable(times.assign(**left)).assign(after=lambda t: t["after"].clip(lower=0))
 
 
 def r2(x: np.ndarray, y: np.ndarray) -> float:
@@ -55,8 +55,8 @@ def r2s(times: pd.DataFrame) -> tuple[Estimate, Estimate]:
         return Estimate(n=n), Estimate(n=n)
 
     def both(rows: np.ndarray) -> tuple[float, float]:
-        known = ~np.isnan(rows)
-        return r2(x, np.nanmean(rows, 0)), r2(np.broadcast_to(x, rows.shape)[known], rows[known])
+        valid = ~np.isnan(rows)
+        return r2(x, np.nanmean(rows, 0)), r2(np.broadcast_to(x, rows.shape)[valid], rows[valid])
 
     drawn = np.array([both(y[stream.integers(0, n, n)]) for _ in range(_SAMPLES)])
     ends = np.nanpercentile(drawn, [2.5, 97.5], axis=0).T

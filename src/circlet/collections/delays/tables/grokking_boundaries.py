@@ -42,11 +42,11 @@ def boundary(decay: pd.Series, grokked: pd.Series) -> Estimate:
     shares = shares[shares.index <= shares.idxmax()]
     if shares.between(0, 1, inclusive="neither").sum() < 2:
         each = grokked[rising].groupby(decay[rising])
-        known = {k: stats.share(int(runs.sum()), len(runs), "exact") for k, runs in each}
+        intervals = {k: stats.share(int(runs.sum()), len(runs), "exact") for k, runs in each}
         above = shares[shares > 0.5].index.min()
         below = shares[shares.index < above].index.max()
-        low = max((k for k, share in known.items() if share.high < 0.5), default=math.nan)
-        high = min((k for k, share in known.items() if share.low > 0.5), default=math.nan)
+        low = max((k for k, share in intervals.items() if share.high < 0.5), default=math.nan)
+        high = min((k for k, share in intervals.items() if share.low > 0.5), default=math.nan)
         return Estimate(math.sqrt(below * above), low, high, n)
     import statsmodels.api as sm
 
@@ -65,6 +65,6 @@ def table(study: Study) -> Rows:
     for row, runs in log_frames.groups(study, "milestones", names(COLUMNS), OPTIONAL_ROLES):
         if runs["weight_decay"].nunique() < 3:
             continue
-        found = boundary(runs["weight_decay"], runs["generalised_step"].notna())
+        decay = boundary(runs["weight_decay"], runs["generalised_step"].notna())
         steps = study.experiment(row["experiment"])[0].steps
-        yield row | {"steps": steps, **found.columns("boundary")}
+        yield row | {"steps": steps, **decay.columns("boundary")}

@@ -55,9 +55,9 @@ class Cells(NamedTuple):
         """Return the cells of all seeds, rows of `by_seed`, or of some, perhaps repeated."""
         times, scales = (wide[name].to_numpy(float)[rows] for name in _PIVOTED)
         time = np.median(np.nan_to_num(times, nan=np.inf), axis=0)
-        known = np.isfinite(time) & (time > 0)
-        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float)[known].T
-        return cls(norm, temperature, time[known], np.nanmedian(scales[:, known], axis=0))
+        grokked = np.isfinite(time) & (time > 0)
+        norm, temperature = np.array(wide[_PIVOTED[0]].columns.to_list(), dtype=float)[grokked].T
+        return cls(norm, temperature, time[grokked], np.nanmedian(scales[:, grokked], axis=0))
 
     def raised(self) -> tuple[int, np.ndarray] | None:
         """Return the cell of least norm and temperature, and those of the largest norm; or None."""
@@ -110,14 +110,14 @@ def over_seeds(runs: pd.DataFrame) -> dict[str, Estimate]:
     wide, stream = by_seed(runs), np.random.default_rng(0)
     n = len(wide)
     samples = [Cells.of(wide, stream.integers(0, n, n)) for _ in range(_SAMPLES)]
-    found = {}
+    estimates = {}
     for name, value in _VALUES.items():
         drawn = np.array([value(cells) for cells in samples])
-        known = drawn[np.isfinite(drawn)]
-        is_enough = len(known) and n >= _FEWEST
-        low, high = np.percentile(known, [2.5, 97.5]) if is_enough else (np.nan, np.nan)
-        found[name] = Estimate(value(Cells.of(wide)), float(low), float(high), n)
-    return found
+        finite = drawn[np.isfinite(drawn)]
+        is_enough = len(finite) and n >= _FEWEST
+        low, high = np.percentile(finite, [2.5, 97.5]) if is_enough else (np.nan, np.nan)
+        estimates[name] = Estimate(value(Cells.of(wide)), float(low), float(high), n)
+    return estimates
 
 
 def scale_ratio(runs: pd.DataFrame) -> Estimate:

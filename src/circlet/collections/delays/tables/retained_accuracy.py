@@ -31,17 +31,17 @@ _ABOVE = 0.99
 def table(study: Study) -> Rows:
     """Yield a row per modulus, learning rate, step and later weight decay."""
     steps = parquet.read_table(study, "milestones", columns=["run_id", "generalised_step"])
-    every = parquet.read_table(study, "runs").merge(steps, on="run_id")
+    all_runs = parquet.read_table(study, "runs").merge(steps, on="run_id")
     keys = ["experiment", "p", "learning_rate", "change_step", "change_weight_decay"]
     starts = {
         (row["p"], row["learning_rate"], row["weight_decay"]): runs
-        for row, runs in log_frames.groups(study, every, survival.NAMES, ["mlp_decays"])
+        for row, runs in log_frames.groups(study, all_runs, survival.NAMES, ["mlp_decays"])
     }
-    for row, runs in log_frames.groups(study, every, keys, (*ROLES, "lowered_decay_again")):
+    for row, runs in log_frames.groups(study, all_runs, keys, (*ROLES, "lowered_decay_again")):
         decay = row.pop("change_weight_decay")
         had = runs[runs["generalised_step"] <= row["change_step"]]
         kept = stats.counted(had["test_accuracy"] > _ABOVE)
-        start = starts.get((row["p"], row["learning_rate"], decay), every.iloc[:0])
+        start = starts.get((row["p"], row["learning_rate"], decay), all_runs.iloc[:0])
         from_start = stats.counted(start["test_accuracy"] > _ABOVE)
         yield row | {
             "weight_decay": decay,

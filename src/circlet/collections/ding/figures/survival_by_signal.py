@@ -19,7 +19,7 @@ TABLES = ()
 OPTIONAL_TABLES = ("survival_rates", "perturbed_rates", "constructed_rates", "ding_claims")
 
 
-def found(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
+def unscaled(axes: Axes, rates: pd.DataFrame, study: Study) -> None:
     """Draw survival rates against initial signals: a dot per embedding and frequency; line, r."""
     axes.scatter(rates["initial_signal"], rates["rate"], s=9, color=style.BLUE, alpha=0.5, lw=0)
     n = int(rates["n_runs"].min())
@@ -74,7 +74,7 @@ def constructed(axes: Axes, rates: pd.DataFrame, _: Study) -> None:
 def draw(study: Study) -> Figure:
     """Draw a panel for each part that the study has."""
     parts = {
-        "initial_signals": ("survival_rates", found),
+        "initial_signals": ("survival_rates", unscaled),
         "perturbation": ("perturbed_rates", scaled),
         "construction": ("constructed_rates", constructed),
     }

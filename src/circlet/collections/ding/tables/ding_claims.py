@@ -100,8 +100,8 @@ def scaled(survival: pd.DataFrame, above: bool) -> Estimate:
             alive = run.groupby(is_scaled)["alive"].mean()
             rows.append((*run[SEEDS].iloc[0], alive[False], alive[True]))
     runs = pd.DataFrame(rows, columns=[*SEEDS, "others", "scaled"])
-    own = over_runs(runs["scaled"], runs, 0, 1)
-    return own if above else contrasts.difference(over_runs(runs["others"], runs, 0, 1), own)
+    rate = over_runs(runs["scaled"], runs, 0, 1)
+    return rate if above else contrasts.difference(over_runs(runs["others"], runs, 0, 1), rate)
 
 
 def always_first(survival: pd.DataFrame) -> Estimate:

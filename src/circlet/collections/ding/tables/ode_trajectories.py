@@ -22,7 +22,7 @@ COLUMNS = [
     column("analytic", "float64", "analytic solution with the Lasso's coefficients"),
 ]
 
-_EVERY = 10  # steps between the rows of a figure's line
+_STRIDE = 10  # steps between the rows of a figure's line
 
 
 def table(study: Study) -> Frames:
@@ -35,8 +35,8 @@ def table(study: Study) -> Frames:
         laws = {method: ode.fit(x, method) for method in ("least_squares", "lasso")}
         lines = {m: ode.rollout(law, x[0], len(x) - 1) for m, law in laws.items()}
         lines |= {"signal": x, "analytic": ode.analytic(laws["lasso"], x[0], len(x) - 1)}
-        step, frequency = np.indices(x[::_EVERY].shape)
-        frame = pd.DataFrame({name: line[::_EVERY].ravel() for name, line in lines.items()})
+        step, frequency = np.indices(x[::_STRIDE].shape)
+        frame = pd.DataFrame({name: line[::_STRIDE].ravel() for name, line in lines.items()})
         yield frame.assign(
-            run_id=run_id, step=_EVERY * step.ravel(), frequency=1 + frequency.ravel()
+            run_id=run_id, step=_STRIDE * step.ravel(), frequency=1 + frequency.ravel()
         ).join(alive, on=["run_id", "frequency"])

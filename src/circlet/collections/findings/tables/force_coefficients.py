@@ -45,8 +45,8 @@ def table(study: Study) -> Rows:
                 estimates = {name: stats.mean(runs[name]) for name in forces.FORCES}
                 for strength, name in (("f_a", "alignment"), ("g_r", "repulsion")):
                     ratio = stats.ratio(runs[name].to_numpy(), runs["attraction"].to_numpy())
-                    is_known = estimates["attraction"].low > 0
-                    estimates[strength] = ratio if is_known else stats.Estimate(n=len(runs))
+                    is_positive = estimates["attraction"].low > 0
+                    estimates[strength] = ratio if is_positive else stats.Estimate(n=len(runs))
                 yield {
                     **row,
                     "structure": structure,

@@ -37,14 +37,14 @@ def table(study: Study) -> Rows:
             value, null, high = (
                 runs[names].to_numpy(float).T for names in ([*_MEASURES], nulls, highs)
             )
-            is_known = ~np.isnan(value)
+            has_value = ~np.isnan(value)
             estimates = {
                 "value": stats.means(value),
                 "null": stats.means(null),
                 "excess": stats.means(value - null),
             }
             for i, name in enumerate(_MEASURES):
-                above = stats.share(*stats.counted((value > high)[i, is_known[i]]))
+                above = stats.share(*stats.counted((value > high)[i, has_value[i]]))
                 row = keys | dict(zip(("structure", "pairs", "step"), group, strict=True))
                 row |= {"measure": name, "n_runs": len(runs), "n_planned": point.count}
                 for part, means in estimates.items():

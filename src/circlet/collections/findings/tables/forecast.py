@@ -77,8 +77,8 @@ def table(study: Study) -> Rows:
     """
     keys = ["experiment", "weight_decay"]
     for row, survival in log_frames.groups(study, "survival", keys, study.reproduce):
-        every = study.experiment(row["experiment"])
-        points = [p for p in every if p.parameters["weight_decay"] == row["weight_decay"]]
+        all_points = study.experiment(row["experiment"])
+        points = [p for p in all_points if p.parameters["weight_decay"] == row["weight_decay"]]
         steps = grid(points)
         blocks = [block for point in points for block in point.blocks]
         log = log_frames.concatenate([log_frames.finished(b, "signals", steps) for b in blocks])

@@ -22,7 +22,7 @@ COLUMNS = [
     column("survived", "bool", "more than twice the mean at the last step"),
 ]
 _STARTS = (20, 50, 200)
-_EVERY = 10
+_STRIDE = 10
 
 
 def table(study: Study) -> Frames:
@@ -35,7 +35,7 @@ def table(study: Study) -> Frames:
         ]
         for first in (s for s in _STARTS if s < steps):
             predicted = shared_laws.rollout(laws, x[None], first)[:, 0]
-            at = np.arange(first, steps + 1, _EVERY)
+            at = np.arange(first, steps + 1, _STRIDE)
             yield pd.DataFrame(
                 {
                     **keys,

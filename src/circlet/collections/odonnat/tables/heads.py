@@ -63,7 +63,7 @@ COLUMNS = [
     column("steps_per_epoch", "int32", "steps in an epoch"),
 ]
 
-_EVERY, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
+_STRIDE, _IN_A_ROW = 5, 3  # epochs between snapshots of a forming head; how many must show it
 
 
 def kind(integers: np.ndarray, k: int) -> str:
@@ -90,7 +90,7 @@ def first(steps: np.ndarray, holds: np.ndarray) -> int | None:
 def snapshots(block: Block) -> list[int]:
     """Steps of the snapshots in which a head is looked for; none unless each of them is logged."""
     point = block.point
-    grid = range(0, point.steps + 1, _EVERY * point.steps_per_epoch)
+    grid = range(0, point.steps + 1, _STRIDE * point.steps_per_epoch)
     return list(grid) if set(grid) <= set(point.steps_logged("parameters")) else []
 
 

@@ -56,7 +56,7 @@ def failures(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[~runs["success"].astype(bool)]
 
 
-def held(holds: pd.Series) -> Estimate:
+def count(holds: pd.Series) -> Estimate:
     """Count the runs for which a condition holds."""
     return stats.count(*stats.counted(holds))
 
@@ -172,32 +172,32 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("parameters_2", "heads", lambda t: n_parameters(2)),
     ("ideal_clusters", "heads", lambda t: idealised("clusters")),
     ("ideal_attention", "heads", lambda t: idealised("attention")),
-    ("successes", "heads", lambda t: held(t["heads"]["success"])),
+    ("successes", "heads", lambda t: count(t["heads"]["success"])),
     ("best_successes", "heads",
-     lambda t: held(t["heads"]["best_test_accuracy"] > success.SOLVED)),
-    ("stuck", "heads", lambda t: held(t["heads"]["test_accuracy"] < success.STUCK)),
+     lambda t: count(t["heads"]["best_test_accuracy"] > success.SOLVED)),
+    ("stuck", "heads", lambda t: count(t["heads"]["test_accuracy"] < success.STUCK)),
     ("accuracy_mean", "heads", lambda t: stats.bounded_mean(t["heads"]["test_accuracy"], 0, 1)),
     ("accuracy_deviation", "heads", lambda t: stats.deviation(t["heads"]["test_accuracy"])),
-    *((f"fits_{e}", "heads", lambda t, e=e: held(epochs(t["heads"], "fit_step") <= e))
+    *((f"fits_{e}", "heads", lambda t, e=e: count(epochs(t["heads"], "fit_step") <= e))
       for e in (100, 200, 300, 500, 700)),
     ("fit_epoch", "heads", lambda t: stats.median(epochs(t["heads"], "fit_step"))),
     ("heads_of_successes", "heads",
-     lambda t: held(successes(t["heads"])["head_present"].dropna())),
-    *((f"kind_{k}", "heads", lambda t, k=k: held(successes(t["heads"])["kind"].dropna() == k))
+     lambda t: count(successes(t["heads"])["head_present"].dropna())),
+    *((f"kind_{k}", "heads", lambda t, k=k: count(successes(t["heads"])["kind"].dropna() == k))
       for k in ("uniform", "signed", "distractor")),
     ("heads_of_failures", "heads",
-     lambda t: held(failures(t["heads"])["head_present"].dropna())),
+     lambda t: count(failures(t["heads"])["head_present"].dropna())),
     ("suffix_successes", "heads", lambda t: stats.median(successes(t["heads"])["rho_suffix"])),
     ("suffix_failures", "heads", lambda t: stats.median(failures(t["heads"])["rho_suffix"])),
     ("suffix_initial", "heads", lambda t: at_start("suffix_initial")),
     ("histogram_successes", "heads",
-     lambda t: held(successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
+     lambda t: count(successes(t["heads"])["rho_histogram"] < clusters.HEAD)),
     ("attention_successes", "heads",
      lambda t: stats.median(successes(t["heads"])["distractor_attention"])),
     ("attention_failures", "heads",
      lambda t: stats.median(failures(t["heads"])["distractor_attention"])),
     ("attention_initial", "heads", lambda t: at_start("attention_initial")),
-    ("phase_order", "heads", lambda t: held(gap(t["heads"]) >= 0)),
+    ("phase_order", "heads", lambda t: count(gap(t["heads"]) >= 0)),
     ("phase_gap", "heads", lambda t: stats.median(gap(t["heads"]))),
     ("two_phases", "heads", fit_by_head),
     ("gradients_at_drops", "heads", gradients_at_drops),
@@ -213,19 +213,19 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     ("steepness_in_spikes", "heads", lambda t: spike_effects.rise(t["spikes"], "mlp_gain")),
     ("norms_in_spikes", "heads", lambda t: spike_effects.rise(t["spikes"], "norm_gain")),
     ("sharpness_hardly_rises", "heads", lambda t: spike_effects.sharpening(t["spikes"])),
-    ("two_tokens_successes", "two_tokens", lambda t: held(t["heads"]["success"])),
+    ("two_tokens_successes", "two_tokens", lambda t: count(t["heads"]["success"])),
     *((f"learning_rate_{rate}", "learning_rates",
-       lambda t, rate=rate: held(at(t["heads"], "learning_rate", rate)["success"]))
+       lambda t, rate=rate: count(at(t["heads"], "learning_rate", rate)["success"]))
       for rate in (0.0003, 0.001, 0.01, 0.03)),
-    ("batch_256", "batch_sizes", lambda t: held(at(t["heads"], "batch_size", 256)["success"])),
-    ("width_128", "widths", lambda t: held(at(t["heads"], "hidden", 128)["success"])),
+    ("batch_256", "batch_sizes", lambda t: count(at(t["heads"], "batch_size", 256)["success"])),
+    ("width_128", "widths", lambda t: count(at(t["heads"], "hidden", 128)["success"])),
     ("initialisation_matters", "seed_effects", lambda t: explained(t, "initialisation")),
-    ("scratch_successes", "scratch", lambda t: held(t["heads"]["success"])),
-    ("transfer_of_solved", "transfer", lambda t: held(transferred(t, True) > success.SOLVED)),
-    ("transfer_of_unsolved", "transfer", lambda t: held(transferred(t, False) > success.STUCK)),
+    ("scratch_successes", "scratch", lambda t: count(t["heads"]["success"])),
+    ("transfer_of_solved", "transfer", lambda t: count(transferred(t, True) > success.SOLVED)),
+    ("transfer_of_unsolved", "transfer", lambda t: count(transferred(t, False) > success.STUCK)),
     ("transfer_helps", "transfer",
      lambda t: advantage(transferred(t, True), t["scratch"]["test_accuracy"])),
-    ("curriculum_successes", "curriculum", lambda t: held(t["heads"]["success"])),
+    ("curriculum_successes", "curriculum", lambda t: count(t["heads"]["success"])),
     ("curriculum_accuracy", "curriculum",
      lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
     ("curriculum_helps", "curriculum",
@@ -233,7 +233,7 @@ _CLAIMS: list[tuple[str, str, Callable[[Tables], Estimate]]] = [
     # Largest train loss on the straight line from scratch to curriculum; at its ends it is 0.
     ("curriculum_barrier", "curriculum",
      lambda t: stats.geometric_mean(t["interpolations"].groupby("run_id")["train_loss"].max())),
-    ("wide_scratch_successes", "curriculum_scratch", lambda t: held(t["heads"]["success"])),
+    ("wide_scratch_successes", "curriculum_scratch", lambda t: count(t["heads"]["success"])),
     ("wide_scratch_accuracy", "curriculum_scratch",
      lambda t: stats.median(t["heads"]["test_accuracy"]).within(0, 1)),
 ]  # fmt: skip

@@ -188,9 +188,9 @@ def sharpness(weights: dict[str, Tensor], chosen: system.Sequences, p: int) -> n
     """
     eigenvalues = []
     for run in (slice(i, i + 1) for i in range(len(chosen.target))):
-        own = system.Sequences(chosen.absent[run].float(), chosen.target[run])
+        sequences = system.Sequences(chosen.absent[run].float(), chosen.target[run])
         eigenvalues.append(
-            _sharpness({name: array[run] for name, array in weights.items()}, own, p)
+            _sharpness({name: array[run] for name, array in weights.items()}, sequences, p)
         )
     return np.array(eigenvalues)
 

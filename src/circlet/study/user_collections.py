@@ -13,7 +13,7 @@ from circlet.config import schema
 from circlet.config.collection import Needs, Role
 from circlet.config.experiment import Logs
 from circlet.config.model import Config
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study import fingerprint, interventions, registry
 from circlet.study.claims_file import claims
 from circlet.study.declarations import (
@@ -27,8 +27,8 @@ from circlet.study.declarations import (
     literals,
 )
 from circlet.study.declared_systems import Systems
-from circlet.study.own_systems import check_outcomes, check_system
 from circlet.study.registry import Collection, path_of
+from circlet.study.user_systems import check_outcomes, check_system
 
 
 def check(systems: Systems, with_shipped: bool = False) -> None:
@@ -38,8 +38,7 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
     if not checked:
         return
     tables, figures = (registry.modules(collections, kind) for kind in ("tables", "figures"))
-    about = {name: role for collection in collections for name, role in collection.roles.items()}
-    roles = about.keys()
+    roles = {name: role for collection in collections for name, role in collection.roles.items()}
     logs = {"runs", *Logs.__struct_fields__}
     allowed: dict[str, tuple[str, Names[str]]] = {
         "tables": ("table", tables), "optional_tables": ("table", tables),
@@ -52,34 +51,34 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
             for name in allowed.keys() & says.__struct_fields__:
                 values = getattr(says, name)
                 if not isinstance(values, str):
-                    check_known(f"{path_of(module)}: {name.upper()}", *allowed[name], values)
+                    check_exist(f"{path_of(module)}: {name.upper()}", *allowed[name], values)
         _check_modules(collection)
         for module in collection.modules("tables").values():
-            _check_table(module, systems, about)
+            _check_table(module, systems, roles)
         for name in collection.modules("interventions"):
             _check_intervention(name)
         for system in collection.modules("systems"):
             check_system(systems[system])
             check_outcomes(systems[system], tables)
         where = f"{collection.folder}/collection.yaml"
-        check_known(f"{where}: figures", "figure", figures, collection.figures)
+        check_exist(f"{where}: figures", "figure", figures, collection.figures)
         for name, role in collection.roles.items():
-            check_known(f"{where}: roles.{name}.tables", "table", tables, role.tables)
+            check_exist(f"{where}: roles.{name}.tables", "table", tables, role.tables)
             _check_role(f"{where}: roles.{name}.needs", role.needs, systems)
-        check_known(f"{where}: headlines", "claim", [c.claim for c in claims(collection)],
+        check_exist(f"{where}: headlines", "claim", [c.claim for c in claims(collection)],
                     collection.headlines)  # fmt: skip
         for claim in claims(collection):
             where = f"{collection.folder}/claims.csv: {claim.claim}"
-            check_known(f"{where}: table", "table", tables, [claim.table])
-            check_known(f"{where}: role", "role", roles, [claim.role])
+            check_exist(f"{where}: table", "table", tables, [claim.table])
+            check_exist(f"{where}: role", "role", roles, [claim.role])
             if claim.figure:
-                check_known(f"{where}: figure", "figure", figures, [claim.figure])
-            parameters = systems[about[claim.role].needs.system].parameters
+                check_exist(f"{where}: figure", "figure", figures, [claim.figure])
+            parameters = systems[roles[claim.role].needs.system].parameters
             texts = f"{claim.conditions};{claim.shorter};{claim.accepts}".split(";")
             names = [re.split("[=>]", text)[0] for text in texts if text]
             conditions = [name for name in names if "." not in name]
             possible = {*parameters, "steps", "epochs", "shared"}
-            check_known(f"{where}: condition", "condition", possible, conditions)
+            check_exist(f"{where}: condition", "condition", possible, conditions)
     in_order({name: declared(Table, module).tables for name, module in tables.items()})
 
 
@@ -130,16 +129,16 @@ def _check_intervention(name: str) -> None:
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     """Check that a table's systems write its logs."""
     says = declared(Table, module)
-    about = [roles[role].needs.system for role in says.roles]
-    known_systems = [systems[name] for name in about or says.systems if name in systems]
-    if known_systems:
-        logs = {kind for system in known_systems for kind in system.kinds}
-        check_known(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.logs)
+    names = [roles[role].needs.system for role in says.roles] or says.systems
+    existing = [systems[name] for name in names if name in systems]
+    if existing:
+        logs = {kind for system in existing for kind in system.kinds}
+        check_exist(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.logs)
 
 
 def _check_role(where: str, needs: Needs, systems: Systems) -> None:
-    check_known(f"{where}.system", "system", systems, [needs.system])
+    check_exist(f"{where}.system", "system", systems, [needs.system])
     system = systems[needs.system]
-    check_known(f"{where}.holds", "parameter", system.parameters, needs.holds)
-    check_known(f"{where}.logs", "log", system.kinds, needs.logs)
-    check_known(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)
+    check_exist(f"{where}.holds", "parameter", system.parameters, needs.holds)
+    check_exist(f"{where}.logs", "log", system.kinds, needs.logs)
+    check_exist(f"{where}.every_epoch", "log", system.kinds, needs.every_epoch)

@@ -8,7 +8,7 @@ from typing import Any
 
 from circlet.config import schema
 from circlet.config.experiment import Logs
-from circlet.errors import ConfigError, check_known
+from circlet.errors import ConfigError, check_exist
 from circlet.study import registry
 from circlet.study.declarations import RESERVED, Table, declared, defined
 from circlet.study.registry import explained, path_of
@@ -37,12 +37,12 @@ def check_system(system: SystemSpec) -> None:
         if not isinstance(parameter, Parameter):
             raise ConfigError(f"{where}: parameters: {name} must be a Parameter")
         _check_name(f"{where}: parameters", name, RESERVED, "a column of runs")
-        check_known(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
+        check_exist(f"{where}: {name}", "keyword", KEYWORDS, parameter.limits)
         schema.check(parameter.default, parameter.schema, f"{where}: {name}: default")
     schedules = {kind: log.schedule for kind, log in system.logs.items()}
     schema.check(schedules, schema.of(Logs), f"{where}: logs")
     _check_formulas(where, system)
-    check_known(f"{where}: shapes", "parameter", system.parameters, system.shapes)
+    check_exist(f"{where}: shapes", "parameter", system.parameters, system.shapes)
     for rule in system.requires:
         if not isinstance(rule, Rule):
             raise ConfigError(f"{where}: requires: each must be a Rule")
@@ -72,7 +72,7 @@ def _check_formulas(where: str, system: SystemSpec) -> None:
                 "what its runs cost is measured"
             )
         if system.embedding:
-            check_known(f"{where}: flops_per_step is given, embedding, too", "parameter",
+            check_exist(f"{where}: flops_per_step is given, embedding, too", "parameter",
                         system.parameters, ("p", "d"))  # fmt: skip
 
 
@@ -92,10 +92,10 @@ def check_outcomes(system: SystemSpec, tables: dict[str, str]) -> None:
             raise ConfigError(f"{where}: must be Outcome(name, label, kind, ...), each")
         _check_name(where, outcome.name, seen, "that of another outcome")
         seen.add(outcome.name)
-        check_known(
+        check_exist(
             f"{where}: {outcome.name}", "kind", ("share", "mean", "count", "time"), [outcome.kind]
         )
-        check_known(f"{where}: {outcome.name}", "table", tables, [outcome.table])
+        check_exist(f"{where}: {outcome.name}", "table", tables, [outcome.table])
         low, high = outcome.bounds
         threshold = {"type": ["number", "null"], "minimum": low, "maximum": high}
         schema.check(outcome.threshold, threshold, f"{where}: {outcome.name}: threshold")
@@ -140,7 +140,7 @@ def _check_functions(system: SystemSpec) -> None:
         )
     if "optimizer" in system.parameters:
         choices = system.parameters["optimizer"].limits.get("enum", ["any text"])
-        check_known(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
+        check_exist(f"{where}: optimizer", "optimiser", OPTIMIZERS, choices)
     if system.embedding not in ("", "embedding") and not is_network:
         raise ConfigError(
             f"{where}: embedding must be 'embedding', the name that initial() returns"
@@ -151,6 +151,6 @@ def _value(where: str, name: str, formula: Any, system: SystemSpec) -> Any:
     """Return the value of a formula at the system's default parameters."""
     arguments = inspect.signature(formula).parameters.values()
     required = [p.name for p in arguments if p.kind is not p.VAR_KEYWORD and p.default is p.empty]
-    check_known(f"{where}: {name}", "parameter", system.parameters, required)
+    check_exist(f"{where}: {name}", "parameter", system.parameters, required)
     with explained(Path(inspect.getfile(formula)), f"{name} at the defaults"):
         return formula(**system.defaults)
