@@ -39,7 +39,7 @@ def _means() -> Iterator[Case]:
     """Yield cases of means, medians and deviations of independent values."""
     sizes = (5, 6, 10, 20, 40, 100)
     # `means` is `mean` of many rows at once.
-    within = partial(stats.means, least=0, most=1)
+    within = partial(stats.means, lower=0, upper=1)
     for method, least, populations, estimate in (
         ("mean", 0.88, draws.UNBOUNDED, stats.means),
         ("bounded mean", 0.84, draws.BOUNDED, within),
@@ -185,7 +185,7 @@ def _dependent() -> Iterator[Case]:
         (6, 10, 40),
         0.8,
         draws.embeddings,
-        partial(stats.over_units, least=0, most=1),
+        partial(stats.over_units, lower=0, upper=1),
         1000,
     )
     yield Case(

@@ -80,7 +80,7 @@ def test_an_edited_number_is_found_and_a_damaged_table_named(folder, capsys):
 def test_it_is_replaced_without_large_tables(folder, tmp_path, monkeypatch, capsys):
     """Other folders are left alone."""
     (folder / "tables/scorecard.parquet").unlink()
-    monkeypatch.setattr(frozen, "MOST_BYTES", 35_000)
+    monkeypatch.setattr(frozen, "MAX_BYTES", 35_000)
     main(["freeze", str(folder), "--configfile", CONFIG])
     assert (folder / "tables/scorecard.parquet").exists()
     assert "left out, " in capsys.readouterr().out

@@ -96,7 +96,7 @@ def test_only_what_is_made_counts(study):
     for block in (first, second):
         job.run_block(block, "cpu")
     table = study.table("runs")
-    looking = watch.Watch(study, wanted=[*second.logs, table])
+    looking = watch.Watch(study, requested=[*second.logs, table])
     state = looking.look()
     assert state.runs == (2, 2) and state.targets == (0, 1)
 

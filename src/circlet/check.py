@@ -46,7 +46,7 @@ CPU = torch.device("cpu")
 class Finding:
     """The result of one check: its subject and the finding."""
 
-    about: str
+    subject: str
     text: str
     result: Literal["ok", "error", "note"] = "ok"
 
@@ -54,13 +54,13 @@ class Finding:
 def collection(path: Path) -> Iterator[Finding]:
     """Yield the results of all checks of a collection; raises ConfigError if it is invalid."""
     user_collection = registry.find([str(path)])[-1]
-    about, collections = user_collection.name, (*registry.SHIPPED, user_collection)
+    subject, collections = user_collection.name, (*registry.SHIPPED, user_collection)
     user_collections.check(declared_systems.Systems(collections))
-    yield Finding(about, f"declares {_count(user_collection)}; names of its parts are valid")
+    yield Finding(subject, f"declares {_count(user_collection)}; names of its parts are valid")
     for name in user_collection.modules("interventions"):
         yield from _tried(name, _intervention(user_collection, name))
     if not user_collection.modules("systems"):
-        yield Finding(about, "has no system: its tables and figures were not checked", "note")
+        yield Finding(subject, "has no system: its tables and figures were not checked", "note")
         return
     with tempfile.TemporaryDirectory() as folder:
         study, good = _study(user_collection, Path(folder) / "results"), True
@@ -70,7 +70,7 @@ def collection(path: Path) -> Iterator[Finding]:
                     yield finding
                     good &= finding.result != "error"
         if not good:
-            yield Finding(about, "its tables and figures were not checked", "note")
+            yield Finding(subject, "its tables and figures were not checked", "note")
             return
         yield from _targets(user_collection, study, "of a few runs")
         yield from _targets(
@@ -85,23 +85,23 @@ def _count(user_collection: Collection) -> str:
     return ", ".join(f"{n} {kind if n != 1 else kind[:-1]}" for kind, n in numbers)
 
 
-def _tried(about: str, tried: Iterator[str]) -> Iterator[Finding]:
+def _tried(subject: str, tried: Iterator[str]) -> Iterator[Finding]:
     """Yield the results of one part, up to its first error, then each distinct warning."""
     results = []
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
         try:
             for text in tried:
-                results.append(Finding(about, text))
+                results.append(Finding(subject, text))
         except CircletError as error:
-            results.append(Finding(about, str(error), "error"))
+            results.append(Finding(subject, str(error), "error"))
         except Exception as error:  # any exception in an author's code is a finding
             place = registry.place_in_user_code(error)
             line = " ".join(f"{type(error).__name__}: {error}".split())
-            results.append(Finding(about, f"{place}: {line}" if place else line, "error"))
+            results.append(Finding(subject, f"{place}: {line}" if place else line, "error"))
     yield from results
     for text in dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown):
-        yield Finding(about, text, "note")
+        yield Finding(subject, text, "note")
 
 
 # The study that the checks run.

@@ -252,7 +252,7 @@ def check_collection(arguments: argparse.Namespace) -> None:
     failed = 0
     for check_ in check.collection(arguments.path):
         failed += check_.result == "error"
-        print(f"{check_.result:5} {check_.about}: {check_.text}", flush=True)
+        print(f"{check_.result:5} {check_.subject}: {check_.text}", flush=True)
     if failed:
         sys.exit(f"{failed} errors" if failed > 1 else "1 error")
 

@@ -28,7 +28,7 @@ from circlet.study.declarations import literals
 from circlet.study.plan import Study
 from circlet.study.targets import Target
 
-MOST_BYTES = 1_500_000  # of a table; larger ones are left out
+MAX_BYTES = 1_500_000  # of a table; larger ones are left out
 CONFIG = "config.yaml"
 ROUNDING = 1e-9  # relative differences that processors cause
 _SUMMARIES = ("provenance", "outcome_summary", "effects")
@@ -72,7 +72,7 @@ def freeze(
                 continue
             footer.pop("study", None)  # config.yaml has it
             _write(table, path, footer)
-            if (size := path.stat().st_size) > MOST_BYTES:
+            if (size := path.stat().st_size) > MAX_BYTES:
                 path.unlink()
                 too_large.append(f"{target.name}: left out, {formatting.size(size)}")
             else:

@@ -62,8 +62,8 @@ class Requests:
 
         If ``jobs`` are in one group, Snakemake requests the sum of their minutes.
         """
-        most = self.provided("max_runtime")
-        return min(minutes * 2 ** (attempt - 1), max(1, most // jobs) if most else math.inf)
+        limit = self.provided("max_runtime")
+        return min(minutes * 2 ** (attempt - 1), max(1, limit // jobs) if limit else math.inf)
 
     def block_memory(self, wildcards: Any, attempt: int) -> float:
         """Return the memory (MB) that the job of a block requests."""

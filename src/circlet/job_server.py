@@ -101,8 +101,8 @@ def run() -> int | None:
 
 def _address(token: str) -> str:
     """Return the name of a socket without a file, for one session and one Python."""
-    here = f"{token} {os.getsid(0)} {sys.prefix} {sys.version}"
-    return "\0" + hashlib.sha256(os.fsencode(here)).hexdigest()
+    identity = f"{token} {os.getsid(0)} {sys.prefix} {sys.version}"
+    return "\0" + hashlib.sha256(os.fsencode(identity)).hexdigest()
 
 
 def _is_same_user(connection: socket.socket) -> bool:

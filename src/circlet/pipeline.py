@@ -57,7 +57,7 @@ def finish() -> None:
         use.end_display()
         kept.remove(use.study)
         report = use.study.results / "report.html"
-        if not use.modules and report in use.wanted:
+        if not use.modules and report in use.requested:
             print(f"report: {use.address(report)}", file=sys.stderr)
 
 
@@ -93,7 +93,7 @@ def display(jobs: Mapping[str, int]) -> "Display | None":
             again += [path for block in blocks for path in block.logs]
     old = {path: path.stat().st_mtime for path in again if path.exists()}
     watch, since = load("circlet.watch"), time.time()
-    use.display = watch.Display(lambda: watch.Watch(use.study, use.wanted, old, since))
+    use.display = watch.Display(lambda: watch.Watch(use.study, use.requested, old, since))
     use.display.start()
     job_server.start(jobs.get("total", 0))
     return use.display
@@ -140,7 +140,7 @@ class Pipeline:
             used: dict[str, Any] = {}
             planned = "" if self.outer else os.environ.get(self._variable("STUDY"), "")
             if not planned:
-                used = self._given(config)
+                used = self._with_folders(config)
             decoded = planned and planning.decode(planned)
             self.study = replace(decoded or planning.plan(used), is_remote=bool(self.storage))
             self.targets = targets.ordered(self.study)
@@ -169,7 +169,7 @@ class Pipeline:
         self.display: Display | None = None
         self.lock: Any = None  # while it is at work
         self.is_at_work = False  # whether the lock is held and jobs may run
-        self.wanted: set[Path] = set()  # files that Snakemake makes or finds
+        self.requested: set[Path] = set()  # files that Snakemake makes or finds
         self._register()
 
     @cached_property
@@ -177,7 +177,7 @@ class Pipeline:
         """Contents of the config files."""
         return [checked(path) for path in self.files]
 
-    def _given(self, config: dict[str, Any]) -> dict[str, Any]:
+    def _with_folders(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return the config with its folders resolved, those of collections and of results."""
         if self.modules and not config:
             raise ConfigError("has no config: write `config: config` into the module statement")
@@ -309,7 +309,7 @@ class Pipeline:
 
     def inputs(self, what: Block | Target) -> list[Path]:
         """Return the files that a job reads; Snakemake calls this for every job it considers."""
-        self.wanted |= {*(what.logs if isinstance(what, Block) else what.outputs)}
+        self.requested |= {*(what.logs if isinstance(what, Block) else what.outputs)}
         return [self.place(path) for path in what.inputs]
 
     def logs(self, experiments: Iterable[str]) -> list[Path]:

@@ -59,7 +59,7 @@ class Watch:
     """Repeated looks at a study; what is done is not checked again."""
 
     study: Study
-    wanted: Iterable[Path] | None = None
+    requested: Iterable[Path] | None = None
     """Files that are made if these are not all of the study: ``snakemake logs_frozen``."""
     old: Mapping[Path, float] = field(default_factory=dict)
     """Files that will be made again, with the times of their last change before that."""
@@ -67,14 +67,14 @@ class Watch:
     """When the watch began: jobs whose logs are older neither run nor have failed."""
 
     def __post_init__(self) -> None:
-        requested = None if self.wanted is None else set(self.wanted)
+        files = None if self.requested is None else set(self.requested)
         self.blocks = [
             block for block in self.study.ordered_blocks
-            if requested is None or not requested.isdisjoint(block.logs)
+            if files is None or not files.isdisjoint(block.logs)
         ]  # fmt: skip
         self.targets = [
             target for target in targets.ordered(self.study)
-            if requested is None or not requested.isdisjoint(target.outputs)
+            if files is None or not files.isdisjoint(target.outputs)
         ]  # fmt: skip
         # Figures of trained runs only: a figure of theory is made before any training.
         self.figures = {
@@ -97,7 +97,7 @@ class Watch:
                 spent += self.seconds[block.key]
                 continue
             name = "/".join(block.key)
-            is_running, share, error = self._said(block.job_log)
+            is_running, share, error = self._job_state(block.job_log)
             if error:
                 failed[name] = error
             elif is_running:
@@ -105,7 +105,7 @@ class Watch:
                 spent += self.seconds[block.key] * (share if share == share else 0.0)
         for target in self.targets:
             if not self._is_made(target):
-                is_running, _, error = self._said(target.job_log)
+                is_running, _, error = self._job_state(target.job_log)
                 name = f"{target.kind.removesuffix('s')} {target.name}"
                 if error:
                     failed[name] = error
@@ -166,7 +166,7 @@ class Watch:
     def _is_old(self, path: Path) -> bool:
         return path in self.old and path.exists() and path.stat().st_mtime == self.old[path]
 
-    def _said(self, job_log: Path) -> tuple[bool, float, str]:
+    def _job_state(self, job_log: Path) -> tuple[bool, float, str]:
         """Read the text log of a job: whether it runs, the share done, and its error."""
         written = job_log.stat().st_mtime if job_log.exists() else 0.0
         if written < self.since:

@@ -105,4 +105,4 @@ def test_what_a_reader_looks_at_first_comes_first():
     chunks = packing.chunks(points, states, tour)
     names = ["chunk-0-2", "chunk-1-0", "chunk-0-0", "chunk-0-1", "chunk-0", "chunk-2"]
     assert [chunk.name for chunk in chunks] == names
-    assert [chunk.turn for chunk in chunks].count(packing.OPENING) == 1
+    assert [chunk.rank for chunk in chunks].count(packing.OPENING) == 1

@@ -156,7 +156,7 @@ def test_what_is_proposed_is_a_config(tmp_path, changes, seeds, runs):
     path.write_text(yaml.safe_dump({"results": "r", "experiments": {"e": settings}}))
     study = planning.plan_file(path)
     need = power.Need((study.points[-1],), "x", 2, 0.5, 0.1, 7)
-    wanted = power.wanted(study, [need])
+    wanted = power.more_seeds(study, [need])
     assert wanted == {"e": seeds}
     proposed = power_command.text([need], wanted).partition("costs:")[2]
     assert yaml.safe_load(proposed) == {"experiments": {"e": {"seeds": seeds}}}
@@ -174,7 +174,7 @@ def test_seeds_of_single_points_are_more(tmp_path):
         power.Need((first,), "x", 2, 1, 1, 2),
     ]
     more = [{"where": {"weight_decay": 1}, "count": 8}]
-    assert power.wanted(study, needs) == {"e": {"count": 2, "more": more}}
+    assert power.more_seeds(study, needs) == {"e": {"count": 2, "more": more}}
 
 
 @pytest.mark.parametrize(

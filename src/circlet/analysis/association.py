@@ -101,8 +101,8 @@ def _fisher(pairs: np.ndarray, stratum: np.ndarray) -> tuple[float, float, int]:
         n, (differs_x, differs_y) = len(ranks), np.ptp(ranks, axis=0) > 0
         if n > 3 and differs_x:
             rho = np.corrcoef(ranks.T)[0, 1] if differs_y else 0.0
-            most = 1 - 12 / (n * (n**2 - 1))
-            by_stratum.append((np.arctanh(np.clip(rho, -most, most)), n, differs_y))
+            limit = 1 - 12 / (n * (n**2 - 1))
+            by_stratum.append((np.arctanh(np.clip(rho, -limit, limit)), n, differs_y))
     if not any(differs_y for *_, differs_y in by_stratum):
         return math.nan, 0, 0
     values, sizes, _ = np.array(by_stratum).T
@@ -139,10 +139,10 @@ def slope(
     name = _independent(frame)
     over = frame[name] if name else frame.index
     part, whole = (dx * dy).groupby(over).sum(), (dx**2).groupby(over).sum()
-    most = reach * dx.clip(lower=0).sum() / whole.sum()
+    limit = reach * dx.clip(lower=0).sum() / whole.sum()
     if is_paired:
-        return ratio(part.to_numpy(), whole.to_numpy()).within(-most, most)
-    return _fitted(dx, dy, within["x"].transform("size"), over).within(-most, most)
+        return ratio(part.to_numpy(), whole.to_numpy()).within(-limit, limit)
+    return _fitted(dx, dy, within["x"].transform("size"), over).within(-limit, limit)
 
 
 def _fitted(dx: "pd.Series", dy: "pd.Series", size: "pd.Series", over: Any) -> Estimate:

@@ -50,9 +50,9 @@ class Estimate(NamedTuple):
         """Return the estimate of an increasing function of the value."""
         return Estimate(function(self.value), function(self.low), function(self.high), self.n)
 
-    def within(self, least: float, most: float) -> "Estimate":
+    def within(self, lower: float, upper: float) -> "Estimate":
         """Return the same estimate with the interval clipped to bounds."""
-        return self._replace(low=max(self.low, least), high=min(self.high, most))
+        return self._replace(low=max(self.low, lower), high=min(self.high, upper))
 
 
 def columns(estimates: Mapping[str, Estimate]) -> dict[str, float]:
@@ -88,7 +88,7 @@ def mean(values: ArrayLike, normal: bool = False) -> Estimate:
     return Estimate(value, low, high, n)
 
 
-def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) -> "pd.DataFrame":
+def means(rows: np.ndarray, lower: float = -math.inf, upper: float = math.inf) -> "pd.DataFrame":
     """Return the mean and interval of each row of values between two bounds; vectorised.
 
     Each end is Student's, or Hall's (1992), which corrects for skewness, if that is further away;
@@ -101,14 +101,14 @@ def means(rows: np.ndarray, least: float = -math.inf, most: float = math.inf) ->
         center = np.where(has_value, rows, 0).sum(1) / n
         ends = _skewed(n, center, np.where(has_value, rows - center[:, None], 0))
         differ = np.fmax.reduce(rows, 1) > np.fmin.reduce(rows, 1)
-        low, high = (np.where(differ, np.clip(end, least, most), np.nan) for end in ends)
+        low, high = (np.where(differ, np.clip(end, lower, upper), np.nan) for end in ends)
     return pd.DataFrame({"estimate": center, "low": low, "high": high, "n_runs": n})
 
 
-def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.ndarray]:
+def _skewed(n: np.ndarray, center: np.ndarray, centred: np.ndarray) -> list[np.ndarray]:
     """Return the ends by Student or by Hall's cubic transformation of t, the further ones."""
-    variance = (about**2).sum(1) / (n - 1)
-    skewness = n * (about**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
+    variance = (centred**2).sum(1) / (n - 1)
+    skewness = n * (centred**3).sum(1) / (n - 1) / np.maximum(n - 2, 1) / variance**1.5
     cubic = skewness / 3
     ends = []
     for side in (-1, 1):
@@ -121,7 +121,7 @@ def _skewed(n: np.ndarray, center: np.ndarray, about: np.ndarray) -> list[np.nda
     return ends
 
 
-def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math.inf) -> Estimate:
+def bounded_mean(values: ArrayLike, lower: float = -math.inf, upper: float = math.inf) -> Estimate:
     """Return the mean of values between two bounds, with the interval of `means`.
 
     That interval relies on the spread of the values, so with few values it may miss what is rare.
@@ -132,12 +132,12 @@ def bounded_mean(values: ArrayLike, least: float = -math.inf, most: float = math
     estimate = mean(values)
     if estimate.n == 0:
         return estimate
-    is_bounded = math.isfinite(most - least)
-    rounding = ROUNDING * (most - least) if is_bounded else 0.0
+    is_bounded = math.isfinite(upper - lower)
+    rounding = ROUNDING * (upper - lower) if is_bounded else 0.0
     if estimate.high - estimate.low > rounding:
-        return estimate.within(least, most)
+        return estimate.within(lower, upper)
     unseen = 1 - 0.025 ** (1 / estimate.n)
-    low, high = (estimate.value + unseen * (bound - estimate.value) for bound in (least, most))
+    low, high = (estimate.value + unseen * (bound - estimate.value) for bound in (lower, upper))
     return Estimate(estimate.value, low, high, estimate.n)
 
 
@@ -231,8 +231,8 @@ def deviation(values: ArrayLike) -> Estimate:
     from scipy.stats import trim_mean
 
     center = float(np.std(values, ddof=1))
-    about = values - trim_mean(values, min(0.4999, 1 / (2 * math.sqrt(n - 4)) if n > 4 else 0.25))
-    kurtosis = n * float((about**4).sum()) / float(((values - values.mean()) ** 2).sum()) ** 2
+    centred = values - trim_mean(values, min(0.4999, 1 / (2 * math.sqrt(n - 4)) if n > 4 else 0.25))
+    kurtosis = n * float((centred**4).sum()) / float(((values - values.mean()) ** 2).sum()) ** 2
     small = n / (n - Z)  # correction for few values
     half = small * Z * math.sqrt(max(kurtosis - (n - 3) / n, 0.0) / (n - 1)) / 2
     middle = center * math.sqrt(small)
@@ -264,13 +264,13 @@ def geometric_mean(values: ArrayLike) -> Estimate:
     return mean(np.log(values)).mapped(math.exp)
 
 
-def over_units(values: ArrayLike, units: ArrayLike, least: float, most: float) -> Estimate:
+def over_units(values: ArrayLike, units: ArrayLike, lower: float, upper: float) -> Estimate:
     """Return the mean over units of each unit's mean, for values between two bounds.
 
     n is the number of units. See `bounded_mean` for units with equal means.
     """
     frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "unit": units}).dropna()
-    return bounded_mean(frame.groupby("unit")["value"].mean(), least, most)
+    return bounded_mean(frame.groupby("unit")["value"].mean(), lower, upper)
 
 
 def crossed_mean(values: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Estimate:

@@ -35,9 +35,9 @@ from scipy.special import ndtr, stdtrit
 from circlet.analysis import contrasts, stats
 from circlet.analysis.stats import Estimate
 
-MOST_UNNOTICED = 0.2  # largest probability that a false value counts as compatible
-LEAST_FINISHED = 0.9  # share of the planned runs; lost runs are seldom a random sample
-FEWEST = 5  # independent units behind a value that is judged
+MAX_UNNOTICED = 0.2  # largest probability that a false value counts as compatible
+MIN_FINISHED = 0.9  # share of the planned runs; lost runs are seldom a random sample
+MIN_UNITS = 5  # independent units behind a value that is judged
 MARGIN = 0.3  # of shares, correlations and means, in standard deviations of a run
 
 REPRODUCED, COMPATIBLE = "reproduced", "compatible"
@@ -104,7 +104,7 @@ def judge(claim: Any, measured: Estimate, n_runs: int = 0) -> Verdict:
             return Verdict(UNDECIDED, why="no value")
         verdict = REPRODUCED if abs(off) <= claim["margin"] else DEVIATES
         return Verdict(verdict, Estimate(off, off, off, 1), 0.0, 0.0)
-    if measured.n < FEWEST:
+    if measured.n < MIN_UNITS:
         few = f"only {measured.n} independent run{'s'[: measured.n > 1]}: too few to tell"
         return Verdict(UNDECIDED, why=few)
     ours = on_scale(claim, measured)
@@ -141,7 +141,7 @@ def _of_difference(gap: Estimate, most: float) -> str:
     if not gap.low <= 0 <= gap.high:
         return DIFFERS
     _, unnoticed = chances(most, (gap.high - gap.low) / 2)
-    return COMPATIBLE if unnoticed <= MOST_UNNOTICED else UNDECIDED
+    return COMPATIBLE if unnoticed <= MAX_UNNOTICED else UNDECIDED
 
 
 def on_scale(claim: Any, measured: Estimate) -> Estimate:

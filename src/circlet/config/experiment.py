@@ -80,7 +80,7 @@ class MoreSeeds(Keys, frozen=True, kw_only=True):
     count: Count
     """Number of seeds at these points."""
 
-    def is_about(self, values: Arguments) -> bool:
+    def applies_to(self, values: Arguments) -> bool:
         """Return whether this entry applies to a point with these values (`Point.values`)."""
         return all(values.get(name) == value for name, value in self.where.items())
 

@@ -50,7 +50,7 @@ def _log_spaced(per_decade: int) -> np.ndarray:
     return np.unique(np.fromiter(steps, dtype=np.int64))
 
 
-def evenly(values: Sequence[Any], most: int) -> list[Any]:
-    """Return at most ``most`` values, evenly spaced in order, from the first to the last."""
-    places = np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int)
+def evenly(values: Sequence[Any], max_count: int) -> list[Any]:
+    """Return at most ``max_count`` values, evenly spaced in order, from the first to the last."""
+    places = np.linspace(0, len(values) - 1, min(max_count, len(values))).round().astype(int)
     return [values[i] for i in places]

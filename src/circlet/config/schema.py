@@ -217,10 +217,10 @@ def _broken_limit(error: Any) -> str:
         case "enum" if isinstance(value, list):
             return f"{shown(value)} is a list: {_SWEPT}"
         case "pattern" if list(error.absolute_path) == ["results"]:
-            said = f"{shown(value)} is not a plain path (letters, digits and . _ - /, not - first)"
+            text = f"{shown(value)} is not a plain path (letters, digits and . _ - /, not - first)"
             is_address = "://" in str(value)
             where = "; an address goes into a profile (docs/cluster.md, without a shared disk)"
-            return said + (where if is_address else "")
+            return text + (where if is_address else "")
     return _message(error)
 
 

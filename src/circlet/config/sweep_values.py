@@ -132,9 +132,9 @@ def _drawn(
     of the values that were drawn before.
     """
     count, seed = (sample.count, sample.seed) if isinstance(sample, Sample) else (sample, 0)
-    most = 20 * count + 100  # most draws: with few possible values, most repeat
+    max_draws = 20 * count + 100  # most draws: with few possible values, most repeat
     columns = [
-        _stream(*kind_and_numbers, seed, name, most, schemas.get(name, {}))
+        _stream(*kind_and_numbers, seed, name, max_draws, schemas.get(name, {}))
         for name, kind_and_numbers in ranges.items()
     ]
     rows = dict.fromkeys(zip(*columns, strict=True))
@@ -144,9 +144,9 @@ def _drawn(
 
 
 def _stream(
-    kind: str, numbers: list[Any], seed: int, name: str, most: int, schema: dict[str, Any]
+    kind: str, numbers: list[Any], seed: int, name: str, max_draws: int, schema: dict[str, Any]
 ) -> list[Any]:
-    u = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(most)
+    u = np.random.default_rng([seed, zlib.crc32(name.encode())]).random(max_draws)
     if kind == "choice":
         return [numbers[int(x * len(numbers))] for x in u]
     low, high = numbers

@@ -13,7 +13,7 @@ from circlet.study.swept import text
 from circlet.systems.spec import SHARE, SystemSpec
 
 OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
-MOST = 8  # most values of a parameter to list
+MAX_VALUES = 8  # most values of a parameter to list
 
 
 def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
@@ -25,8 +25,8 @@ def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
             unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
             headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
             cells = rows.setdefault(row["point"], {"point": row["point"]})
-            most = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
-            cells["runs"] = f"{most} of {row['n_planned']}"
+            max_runs = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
+            cells["runs"] = f"{max_runs} of {row['n_planned']}"
             cells[f"of {row['outcome']}"] = _cell(row)
         by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
     return by_experiment
@@ -43,7 +43,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 def _values(values: list[Any]) -> str:
     words = [*dict.fromkeys(map(text, values))]
-    if len(words) <= MOST:
+    if len(words) <= MAX_VALUES:
         return ", ".join(words)
     return f"{words[0]}, {words[1]} … {words[-1]} ({len(words)} values)"
 
@@ -71,8 +71,8 @@ def setting(points: list[Point]) -> dict[str, Any]:
 def system(system: SystemSpec) -> dict[str, str]:
     """Return the description and the default parameters of a system."""
     usual = [f"{name} = {_values([value])}" for name, value in system.defaults.items()]
-    about = contributions.description(system)
-    return {"name": system.name, "about": about, "usual": "; ".join(usual)}
+    description = contributions.description(system)
+    return {"name": system.name, "about": description, "usual": "; ".join(usual)}
 
 
 def rows(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:

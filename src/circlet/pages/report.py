@@ -34,7 +34,7 @@ OPTIONAL_TABLES = (
 COLLECTION_FILES = ("collection.yaml", "frozen.csv")
 USES = ("claims", "captions")
 
-ABOUT = (
+METADATA = (
     "authors", "title", "year", "identifier", "question", "methods", "outcomes", "references",
     "terms",
 )  # fmt: skip
@@ -88,15 +88,15 @@ def _section(
     card: pd.DataFrame,
     listed: pd.DataFrame,
 ) -> dict[str, Any]:
-    about = collection.metadata
-    claims_here = card[card["paper"] == collection.name]
+    metadata = collection.metadata
+    claims = card[card["paper"] == collection.name]
     return {
         "name": collection.name,
-        "short": about.short or collection.name,
-        **{key: getattr(about, key) for key in ABOUT},
+        "short": metadata.short or collection.name,
+        **{key: getattr(metadata, key) for key in METADATA},
         "runs": _runs(provenance, collection.modules("systems")),
-        **_claims(claims_here, collection.headlines),
-        **_figures(collection, figures, claims_here, listed),
+        **_claims(claims, collection.headlines),
+        **_figures(collection, figures, claims, listed),
     }
 
 
@@ -157,7 +157,7 @@ def _runs(provenance: pd.DataFrame, systems: Iterable[str]) -> int:
     return int(provenance.loc[provenance["system"].isin(systems), "runs"].sum())
 
 
-def _says(section: dict[str, Any]) -> bool:
+def _has_content(section: dict[str, Any]) -> bool:
     """Return whether a section has any content besides its number of runs."""
     has_results = section["figures"] or any(section["claims"].values())
     return bool(has_results or (section["runs"] and (section["title"] or section["methods"])))
@@ -197,10 +197,10 @@ def _shown(study: Study, tables: _Tables) -> dict[str, Any]:
         drawn = {figure["name"] for figure in section["figures"]}
         agreeing = (row["figure"] for row in section["agrees"] if row["figure"] in drawn)
         section["lead"] = next(agreeing, "")
-    said = [section for section in sections if _says(section)]
-    said.sort(key=lambda section: not (section["decided"] or section["figures"]))  # empty ones last
+    full = [section for section in sections if _has_content(section)]
+    full.sort(key=lambda section: not (section["decided"] or section["figures"]))  # empty ones last
     return {
-        "sections": _without_repeats(said),
+        "sections": _without_repeats(full),
         "trends": trends.sentences(study, tables.effects, tables.summary),
         "plots": [
             _figure(figures[p.name], tables.card, tables.listed)

@@ -30,8 +30,8 @@ from circlet.study.plots import listed
 from circlet.study.swept import setting, swept
 from circlet.systems.spec import SHARE
 
-MOST = 3  # most headline claims of a paper
-MOST_RUNS = 6  # most runs that a figure lists
+MAX_HEADLINES = 3  # most headline claims of a paper
+MAX_RUNS = 6  # most runs that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"
 MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
@@ -125,7 +125,7 @@ def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any
     chosen = card[agrees & card["claim"].isin(list(headlines))]
     if chosen.empty:
         chosen = card[agrees].drop_duplicates("source")
-    return chosen.head(MOST).to_dict("records")
+    return chosen.head(MAX_HEADLINES).to_dict("records")
 
 
 def differing(card: pd.DataFrame) -> list[Difference]:
@@ -198,7 +198,7 @@ def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
             description = _words(study, by_id.loc[run_id], run_id)
             at = f", step {step}" if step and by_id.loc[run_id, "shown"] == "training" else ""
             links.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", description + at))
-    return list(links.values())[:MOST_RUNS]
+    return list(links.values())[:MAX_RUNS]
 
 
 def _words(study: Study, row: pd.Series, run_id: str) -> str:

@@ -15,7 +15,7 @@ from circlet.study import claims_file, targets
 from circlet.study.plan import Study
 from circlet.study.registry import Collection
 
-MOST = 6  # reasons of deviations in the summary
+MAX_REASONS = 6  # reasons of deviations in the summary
 WIDTH = 72  # of a claim, in characters
 NOTHING = "no scorecard: `reproduce` in the config has no role with published values"
 COLUMNS = ("verdict", "claim", "ours", "95 % interval", "counts as agreement", "n", "runs")
@@ -63,15 +63,15 @@ def summary(study: Study) -> str:
     counted = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
     aligned = f"<{'>' * len(occurs)}<"
     lines = [terminal.aligned(("tests of", *words, "look at"), counted, aligned), ""]
-    for reason, group in deviations[:MOST]:
+    for reason, group in deviations[:MAX_REASONS]:
         where = f"{short[group['paper'].iloc[0]]}, {group['source'].iloc[0]}"
         statements = "; ".join(
             f"{row['statement']} (here: {story.measured(row)})" for row in group.to_dict("records")
         )
         why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
         lines += _wrapped(f"{group['verdict'].iloc[0]}: {where}: {statements}. Why: {why}.")
-    if len(deviations) > MOST:
-        lines.append(f"... and {len(deviations) - MOST} more reasons, see the report")
+    if len(deviations) > MAX_REASONS:
+        lines.append(f"... and {len(deviations) - MAX_REASONS} more reasons, see the report")
     if (chance := claims.by_chance(tests)).judged:
         lines += _wrapped(str(chance))
     if UNDECIDED in set(tests["verdict"]):

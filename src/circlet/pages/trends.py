@@ -13,7 +13,7 @@ from circlet.study.plan import Study
 from circlet.study.swept import Swept, swept, words
 from circlet.systems.spec import SHARE
 
-MOST = 3  # most outcomes named for an experiment
+NAMED = 3  # most outcomes named for an experiment
 
 
 def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dict[str, list[str]]:
@@ -49,7 +49,7 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
             rows = estimates.sort_values(
                 "outcome", key=lambda names: names.str.startswith("train_"), kind="stable"
             )  # those of the train set last
-            lines = [s for row in rows.to_dict("records") if (s := _estimate(row, shares))][:MOST]
+            lines = [s for row in rows.to_dict("records") if (s := _estimate(row, shares))][:NAMED]
             lines = [f"{'; '.join(lines)}."] if lines else []
         if lines:
             by_experiment[name] = lines
@@ -90,8 +90,8 @@ def _of(
     if parameter.is_words:
         for per, group in effects.groupby("per", sort=False):
             clear = group[group["change_low"] * group["change_high"] > 0]
-            parts = [_by(row, "change", shares) for row in clear.head(MOST).to_dict("records")]
-            unknown = group[group["change"].isna()].head(MOST).to_dict("records")
+            parts = [_by(row, "change", shares) for row in clear.head(NAMED).to_dict("records")]
+            unknown = group[group["change"].isna()].head(NAMED).to_dict("records")
             # A frozen table may be older than the column of notes.
             parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
             if parts:
@@ -101,7 +101,7 @@ def _of(
     clear = effects[effects["rho_low"] * effects["rho_high"] > 0]
     clear = clear.sort_values("rho", key=lambda rho: -rho.abs(), kind="stable")
     if len(clear):
-        rows = clear.head(MOST).to_dict("records")
+        rows = clear.head(NAMED).to_dict("records")
         most = "; ".join(_by(row, "rho", shares, ends.get(row["outcome"])) for row in rows)
         span = f"{parameter.texts[0]} to {parameter.texts[-1]}"
         yield f"{words(parameter.name)} {span}: {most}."

@@ -119,12 +119,12 @@ def train_and_test(axes: Axes, losses: pd.DataFrame, what: str, per_epoch: int) 
     axes.set(xlabel="epoch", ylabel={"loss": "loss (nat)"}.get(what, what))
 
 
-MOST_VALUES = 12
+MAX_VALUES = 12
 
 
 def some(values: Iterable[float]) -> list[float]:
     """Return the values to draw a panel for: all, or twelve evenly spaced if there are more."""
-    return evenly(sorted(values), MOST_VALUES)
+    return evenly(sorted(values), MAX_VALUES)
 
 
 def gallery(columns: int, width: float, sections: list[tuple[str, list[str]]]):

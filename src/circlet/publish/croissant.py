@@ -51,7 +51,7 @@ def text(data: Published) -> str:
     ]
     described = mlc.Metadata(
         name=data.name,
-        description=data.about,
+        description=data.description,
         license=[data.licence_url],
         creators=[mlc.Organization(name=AUTHORS)],
         cite_as=f"{AUTHORS}: {data.title}, {data.date[:4]}, made with circlet {data.version}",
@@ -66,14 +66,14 @@ def text(data: Published) -> str:
 
 def _field(mlc: Any, table: Table, field: pa.Field) -> Any:
     """Return a column in Croissant's words; the parts of a struct become fields below it."""
-    column, about = Column.of(field), dict[str, Any]()
+    column, options = Column.of(field), dict[str, Any]()
     name, unit = f"{table.name}/{field.name}", f" ({column.unit})" if column.unit else ""
     source = {"file_object": table.path, "extract": mlc.Extract(column=field.name)}
     inner = field.type
     if pa.types.is_list(inner):
-        inner, about["repeated"] = inner.value_type, True
+        inner, options["repeated"] = inner.value_type, True
     if pa.types.is_struct(inner):
-        about["sub_fields"] = [
+        options["sub_fields"] = [
             mlc.Field(
                 id=f"{name}/{part.name}",
                 name=part.name,
@@ -83,8 +83,8 @@ def _field(mlc: Any, table: Table, field: pa.Field) -> Any:
             for part in inner
         ]
     else:
-        about |= {"data_types": [_kind(mlc, inner)], "source": mlc.Source(**source)}
-    return mlc.Field(id=name, name=field.name, description=column.meaning + unit, **about)
+        options |= {"data_types": [_kind(mlc, inner)], "source": mlc.Source(**source)}
+    return mlc.Field(id=name, name=field.name, description=column.meaning + unit, **options)
 
 
 def _kind(mlc: Any, type: pa.DataType) -> Any:

@@ -41,8 +41,8 @@ class Column(NamedTuple):
     @classmethod
     def of(cls, field: pa.Field) -> "Column":
         """Return the explanation of an Arrow column."""
-        about = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
-        return cls(field.name, str(field.type), about.get("unit", ""), about.get("meaning", ""))
+        texts = {key.decode(): text.decode() for key, text in (field.metadata or {}).items()}
+        return cls(field.name, str(field.type), texts.get("unit", ""), texts.get("meaning", ""))
 
 
 class Table(NamedTuple):
@@ -89,7 +89,7 @@ class Published:
         return f"{self.name.replace('_', ' ').capitalize()} (circlet)"
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What it is, in a sentence."""
         runs = sum(point.count for point in self.study.points)
         return (

@@ -103,8 +103,8 @@ def read_table(
     table = read(study.table(name), study.keys.get(name))
     if "experiment" in table.column_names:
         all_experiments = (*study.config.experiments, *study.config.parents, None)
-        about = pa.array([study.reproduce[role]] if role else all_experiments, pa.string())
-        table = table.filter(pc.is_in(table["experiment"], about))
+        experiments = pa.array([study.reproduce[role]] if role else all_experiments, pa.string())
+        table = table.filter(pc.is_in(table["experiment"], experiments))
     return (table.select(columns) if columns else table).to_pandas()
 
 

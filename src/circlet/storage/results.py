@@ -130,8 +130,8 @@ class Results:
         if not chosen:
             values_there = "".join(f"; {name} is {_values(files, name)}" for name in conditions)
             asked = ({"experiment": experiment} if experiment is not None else {}) | parameters
-            said = ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
-            raise LogError(f"{self.place}: no log {kind!r} is of {said}{values_there}")
+            text = ", ".join(f"{name}={value!r}" for name, value in asked.items()) or "any run"
+            raise LogError(f"{self.place}: no log {kind!r} is of {text}{values_there}")
         filters = {"step": steps, "seed": seeds}
         kept = {name: _whole(name, v) for name, v in filters.items() if v is not None}
         key_names = dict.fromkeys(name for _, keys in chosen for name in keys)

@@ -141,9 +141,9 @@ class Block:
         return json.dumps(config, sort_keys=True)
 
 
-def balanced_group_size(count: int, most: int) -> int:
-    """Return the size of the fewest, nearly equal groups of at most ``most`` out of ``count``."""
-    return math.ceil(count / math.ceil(count / most))
+def balanced_group_size(count: int, limit: int) -> int:
+    """Return the size of the fewest, nearly equal groups of at most ``limit`` out of ``count``."""
+    return math.ceil(count / math.ceil(count / limit))
 
 
 def default_size(system: SystemSpec, parameters: dict[str, Any]) -> int:
@@ -162,15 +162,15 @@ def default_size(system: SystemSpec, parameters: dict[str, Any]) -> int:
     return next((size for size in SIZES[1:] if size * seconds <= 600), 1)
 
 
-def first_seeds(seeds: range, size: int, is_given: bool) -> list[int]:
+def first_seeds(seeds: range, size: int, is_configured: bool) -> list[int]:
     """Return the first seed of each block of a range of seeds.
 
     Without ``block`` in the config these are the first of all seeds and the multiples of the size;
     for blocks of fifty also seed 20. So adding seeds changes at most the last block, and only if
     its last seed changes.
     """
-    first = seeds.start if is_given else seeds.start // size * size + size
+    first = seeds.start if is_configured else seeds.start // size * size + size
     starts = {seeds.start, *range(first, seeds.stop, size)}
-    if size == SIZES[0] and not is_given and SIZES[1] in seeds:
+    if size == SIZES[0] and not is_configured and SIZES[1] in seeds:
         starts.add(SIZES[1])
     return sorted(starts)

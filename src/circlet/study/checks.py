@@ -38,11 +38,11 @@ def _check_derived_metrics(study: Study) -> None:
     seen: dict[tuple[str, str], str] = {}
     for i, table in enumerate(study.config.derived_metrics):
         where = f"derived_metrics.{i}"
-        available = [name for name, says in tables.items() if says.derived_metrics]
+        available = [name for name, declaration in tables.items() if declaration.derived_metrics]
         check_exist(where, "table of derived metrics", available, [table])
-        says = tables[table]
-        systems, logs = says.systems or study.systems, set(says.logs) - {"runs"}
-        for system, name in itertools.product(systems, says.derived_metrics):
+        declaration = tables[table]
+        systems, logs = declaration.systems or study.systems, set(declaration.logs) - {"runs"}
+        for system, name in itertools.product(systems, declaration.derived_metrics):
             if (other := seen.setdefault((system, name), table)) != table:
                 raise ConfigError(f"derived_metrics: {table} and {other} both have {name!r}")
         points = [point for point in study.points if point.system.name in systems]
@@ -89,7 +89,7 @@ def _check_more_seeds(study: Study) -> None:
     for name, experiment in study.config.experiments.items():
         values = [point.values for point in study.experiment(name)]
         for i, more in enumerate(experiment.seeds.more):
-            if not any(map(more.is_about, values)):
+            if not any(map(more.applies_to, values)):
                 where = f"experiments.{name}.seeds.more.{i}.where"
                 for key, value in more.where.items():
                     _check_value(f"{where}.{key}", study.experiment(name), key, value)

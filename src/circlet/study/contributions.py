@@ -20,16 +20,16 @@ class Contributions(NamedTuple):
 
 def of_collections(module: str, study: Study) -> Contributions:
     """Return what the study's collections contribute to the target of a module."""
-    says, used = literals(module), study.used_collections
-    modules = [m for n in says.get("COLLECTION_MODULES", ()) for m in contributed(study, n)]
+    declaration, used = literals(module), study.used_collections
+    modules = [m for n in declaration.get("COLLECTION_MODULES", ()) for m in contributed(study, n)]
     tables = [table for module in modules for table in declared_tables(module)]
     files = [
         path
-        for pattern in says.get("COLLECTION_FILES", ())
+        for pattern in declaration.get("COLLECTION_FILES", ())
         for collection in (study.collections if "*" in pattern else used)
         for path in sorted(collection.folder.glob(pattern))
     ]
-    uses = says.get("USES", ())
+    uses = declaration.get("USES", ())
     if "claims" in uses:
         files += [c.folder / "claims.csv" for c in used if (c.folder / "claims.csv").exists()]
         tables += [claim.table for c in used for claim in claims(c)]
@@ -62,8 +62,8 @@ def caption(figure: str, study: Study) -> str:
     plot = plots.named(study, figure)
     module = plot.module if plot else registry.modules(study.collections, "figures")[figure]
     text = sources.summary(module).docstring
-    lead = [plots.caption_intro(study, plot)] if plot else []
-    return " ".join([*lead, *(text or "").split()])
+    intro = [plots.caption_intro(study, plot)] if plot else []
+    return " ".join([*intro, *(text or "").split()])
 
 
 def description(system: SystemSpec) -> str:

@@ -45,9 +45,9 @@ def _spec(name: str, collection: Collection) -> SystemSpec:
     if not isinstance(system, SystemSpec):
         raise ConfigError(f"{path}: must declare SYSTEM = circlet.systems.spec.SystemSpec(...)")
     check_exist(f"{path}: SYSTEM", "log", Logs.__struct_fields__, system.logs)
-    if not system.embedding and (about := system.logs.keys() & OF_EMBEDDING):
+    if not system.embedding and (spectral := system.logs.keys() & OF_EMBEDDING):
         raise ConfigError(
-            f"{path}: SYSTEM: the log {min(about)!r} needs an embedding; give its name, as in "
+            f"{path}: SYSTEM: the log {min(spectral)!r} needs an embedding; give its name, as in "
             "embedding='embed.weight'"
         )
     *package, _, stem = module.split(".")

@@ -51,10 +51,10 @@ def check_blocks(points: Iterable[Point]) -> None:
         _check_total(where, "blocks", blocks, MAX_BLOCKS, "set a larger `block`")
 
 
-def _check_total(where: str, what: str, total: int, most: int, remedy: str) -> None:
-    if total > most:
+def _check_total(where: str, what: str, total: int, cap: int, remedy: str) -> None:
+    if total > cap:
         raise ConfigError(
-            f"{where}: with it the study has {total} {what}, at most {most} are allowed; split the "
+            f"{where}: with it the study has {total} {what}, at most {cap} are allowed; split the "
             f"study, or {remedy}"
         )
 

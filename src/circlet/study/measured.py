@@ -32,7 +32,7 @@ from circlet.study.user_cache import keep, kept
 if TYPE_CHECKING:
     from circlet.study.points import Point
 
-MOST_SPENT = 2.0  # most seconds that a process spends on timing kernels
+MAX_SPENT = 2.0  # most seconds that a process spends on timing kernels
 MAX_TIMED_NUMBERS = 3e7  # most numbers of a run that is timed
 _spent = 0.0
 BY_KERNEL = "circlet.training.native_run"  # imported when it is needed
@@ -126,7 +126,7 @@ def of_kernel(point: "Point") -> Timed | None:
     """Return the time of a run that a kernel trains; None if no kernel does.
 
     Runs that differ only in real numbers, such as a learning rate, share a time if a step has as
-    many operations. For large networks, and for all once timing has taken `MOST_SPENT`, the time of
+    many operations. For large networks, and for all once timing has taken `MAX_SPENT`, the time of
     a run with the default parameters is scaled by the number of operations.
     """
     global _spent
@@ -142,7 +142,7 @@ def of_kernel(point: "Point") -> Timed | None:
         return Timed(**kept(file)[key])
     numbers = system.weights(**point.parameters) + system.activations(**point.parameters)
     is_large = flops > max(usual, 0.1 * system.flops_per_second) or numbers > MAX_TIMED_NUMBERS
-    if flops != usual and (is_large or _spent > MOST_SPENT):
+    if flops != usual and (is_large or _spent > MAX_SPENT):
         like = of_kernel(replace(point, parameters=system.defaults))
         assert like
         times = {kind: seconds * flops / usual for kind, seconds in like.records.items()}

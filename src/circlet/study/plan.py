@@ -186,9 +186,9 @@ class Study:
         modules = registry.modules(self.collections, "tables")
         metrics: dict[str, tuple[Metric, str]] = {}
         for table in self.config.derived_metrics:
-            says = declared(Table, modules[table])
-            if not says.systems or system in says.systems:
-                meanings = says.derived_metrics.items()
+            declaration = declared(Table, modules[table])
+            if not declaration.systems or system in declaration.systems:
+                meanings = declaration.derived_metrics.items()
                 metrics |= {name: (Metric(*meaning), table) for name, meaning in meanings}
         return metrics
 
@@ -306,7 +306,7 @@ def _with_count(point: Point) -> Point:
     seeds = point.settings.seeds
     if not seeds.more:
         return point
-    counts = [more.count for more in seeds.more if more.is_about(point.values)]
+    counts = [more.count for more in seeds.more if more.applies_to(point.values)]
     counted = structs.replace(seeds, count=max(counts, default=seeds.count), more=[])
     return replace(point, settings=structs.replace(point.settings, seeds=counted))
 

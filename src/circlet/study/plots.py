@@ -117,34 +117,35 @@ def _plot(
     check_exist(where, "kind of plot", modules, kinds)
     experiment = figure[kind]
     check_exist(f"{where}.{kind}", "experiment", study.config.experiments, [experiment])
-    says = declared(PlotKind, modules[kind])
-    places = _places(where, study, figure, kind, says)
-    show = _shown(where, study, figure, study.config.experiments[experiment].system, says.shows)
+    declaration = declared(PlotKind, modules[kind])
+    places = _places(where, study, figure, kind, declaration)
+    system = study.config.experiments[experiment].system
+    show = _shown(where, study, figure, system, declaration.shows)
     name = _name(where, study, figure, f"{experiment}_{kind.rpartition('.')[2]}", others)
     return Plot(kind, modules[kind], experiment, places, show, name)
 
 
 def _places(
-    where: str, study: Study, figure: dict[str, Any], kind: str, says: PlotKind
+    where: str, study: Study, figure: dict[str, Any], kind: str, declaration: PlotKind
 ) -> dict[str, tuple[str, ...]]:
     """Return the swept parameters in each place of a plot.
 
     Parameters that the config does not place get the free places.
     """
-    allowed, experiment = says.places, figure[kind]
+    allowed, experiment = declaration.places, figure[kind]
     for place in PLACES:
         if place in figure and place not in allowed:
             takes = ", ".join(allowed) or "no parameters"
             raise ConfigError(f"{where}.{place}: a plot of kind {kind} takes {takes}")
     points = study.experiment(experiment)
     parameters = swept(points)
-    if len(parameters) < says.least:
+    if len(parameters) < declaration.least:
         raise ConfigError(
-            f"{where}: {kind} needs at least {says.least} swept parameters, but {experiment!r} "
-            f"sweeps {len(parameters) or 'none'}; draw it as "
+            f"{where}: {kind} needs at least {declaration.least} swept parameters, but "
+            f"{experiment!r} sweeps {len(parameters) or 'none'}; draw it as "
             f"{'curves' if parameters else 'distributions'}"
         )
-    if "comparisons" in says.tables and not study.config.experiments[experiment].compare:
+    if "comparisons" in declaration.tables and not study.config.experiments[experiment].compare:
         raise ConfigError(
             f"{where}: {kind} shows differences, so {experiment} needs the key `compare`"
         )
@@ -164,13 +165,13 @@ def _places(
         key=lambda p: (p.is_words, -len(p.values)),
     )
     for place in allowed:
-        room, panels = (MAX_FACETS, says.most_panels) if place == "facet" else (1, math.inf)
+        room, panels = (MAX_FACETS, declaration.most_panels) if place == "facet" else (1, math.inf)
         while place not in figure and remaining and len(places.get(place, ())) < room:
             panels /= len(remaining[0].values)
             if panels < 1:
                 break
             places[place] = (*places.get(place, ()), remaining.pop(0).name)
-    if not says.pools and (remaining or fixes_seeds(points)):
+    if not declaration.pools and (remaining or fixes_seeds(points)):
         varied = remaining[0].name if remaining else "seeds"
         raise ConfigError(
             f"{where}: the experiment also varies {varied}, for which {kind} has no place left; "

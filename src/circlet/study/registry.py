@@ -142,8 +142,8 @@ def find(folders: Iterable[str]) -> tuple[Collection, ...]:
     for text in folders:
         is_installed = bool(NAME.fullmatch(str(text))) and text in reading.installed()
         # A link counts by its own name.
-        given = reading.installed()[text] if is_installed else Path(text)
-        folder = Path(os.path.normpath(given.absolute()))
+        path = reading.installed()[text] if is_installed else Path(text)
+        folder = Path(os.path.normpath(path.absolute()))
         name = text if is_installed else folder.name
         if not folder.is_dir():
             raise ConfigError(f"collections: {text}: there is no such folder")

@@ -25,7 +25,7 @@ SHOWN = (
     *("outcomes", "run_columns", "panels"),
     *("explorer_weights", "coloured_signals", "opens_with"),
 )
-MOST_KEPT = 2000  # summaries in the cache
+MAX_KEPT = 2000  # summaries in the cache
 
 
 class Import(msgspec.Struct, frozen=True, array_like=True):
@@ -100,7 +100,7 @@ def _file() -> Path:
 def keep() -> None:
     """Keep the summaries that this process has made, for other processes."""
     if _new:
-        if len(user_cache.kept(_file())) > MOST_KEPT:  # most are of sources before an edit
+        if len(user_cache.kept(_file())) > MAX_KEPT:  # most are of sources before an edit
             user_cache.forget(_file())
         user_cache.keep(_file(), _new)
         _new.clear()

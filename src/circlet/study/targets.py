@@ -148,14 +148,14 @@ def code_of(kind: str, module: str, study: Study) -> str:
 
 
 def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Target]) -> Target:
-    says = declared(Table if kind == "tables" else Figure, module)
-    keys = {*says.config}
-    if isinstance(says, Table) and says.derived_metrics:
+    declaration = declared(Table if kind == "tables" else Figure, module)
+    keys = {*declaration.config}
+    if isinstance(declaration, Table) and declaration.derived_metrics:
         keys.add("derived_metrics")
-    part = study.subset(_experiments(says, study), _roles(says, study), keys)
+    part = study.subset(_experiments(declaration, study), _roles(declaration, study), keys)
     in_part = _made(part)  # the tables that its job knows
-    tables = tuple(made[table] for table in _reads(says, module, part) if table in in_part)
-    needed = set(says.tables)
+    tables = tuple(made[table] for table in _reads(declaration, module, part) if table in in_part)
+    needed = set(declaration.tables)
     for contributed in contributions.of_collections(module, part).modules:
         needed |= set(contributions.declared_tables(contributed))
     if missing := (needed & made.keys()) - in_part:
@@ -166,8 +166,8 @@ def _target(kind: str, name: str, module: str, study: Study, made: dict[str, Tar
         )
     logs = [
         block.log(log)
-        for block in (part.blocks if says.logs else ())
-        for log in says.logs
+        for block in (part.blocks if declaration.logs else ())
+        for log in declaration.logs
         if log in block.point.logs
     ]
     if kind == "tables":
@@ -226,10 +226,10 @@ def figures(study: Study) -> list[Target]:
 
 
 def _plot(plot: Plot, study: Study, made: dict[str, Target]) -> Target:
-    says = declared(PlotKind, plot.module)
-    part = study.subset([plot.experiment], (), says.config)
+    declaration = declared(PlotKind, plot.module)
+    part = study.subset([plot.experiment], (), declaration.config)
     part = replace(part, config=structs.replace(part.config, figures=[plot.spec]))
-    tables = tuple(made[name] for name in says.tables)
+    tables = tuple(made[name] for name in declaration.tables)
     outputs = [study.folder / "figures" / f"{plot.name}.{end}" for end in ("svg", "png")]
     inputs = [table.outputs[0] for table in tables]
     return Target("figures", plot.name, plot.module, part, tables, inputs, outputs)

@@ -47,9 +47,9 @@ def check(systems: Systems, with_shipped: bool = False) -> None:
         "places": ("place", PLACES), "config": ("key", Config.__struct_fields__),
     }  # fmt: skip
     for collection in checked:
-        for module, says in _declarations(collection):
-            for name in allowed.keys() & says.__struct_fields__:
-                values = getattr(says, name)
+        for module, declaration in _declarations(collection):
+            for name in allowed.keys() & declaration.__struct_fields__:
+                values = getattr(declaration, name)
                 if not isinstance(values, str):
                     check_exist(f"{path_of(module)}: {name.upper()}", *allowed[name], values)
         _check_modules(collection)
@@ -128,12 +128,12 @@ def _check_intervention(name: str) -> None:
 
 def _check_table(module: str, systems: Systems, roles: dict[str, Role]) -> None:
     """Check that a table's systems write its logs."""
-    says = declared(Table, module)
-    names = [roles[role].needs.system for role in says.roles] or says.systems
+    declaration = declared(Table, module)
+    names = [roles[role].needs.system for role in declaration.roles] or declaration.systems
     existing = [systems[name] for name in names if name in systems]
     if existing:
         logs = {kind for system in existing for kind in system.kinds}
-        check_exist(f"{path_of(module)}: LOGS: of its systems", "log", logs, says.logs)
+        check_exist(f"{path_of(module)}: LOGS: of its systems", "log", logs, declaration.logs)
 
 
 def _check_role(where: str, needs: Needs, systems: Systems) -> None:

@@ -107,15 +107,15 @@ def _check_rows(where: str, outcome: Outcome, system: SystemSpec, tables: dict[s
     """Check that an outcome's table has rows of all runs of the system."""
     needed = [outcome.table]
     for name in needed:  # grows during the loop
-        says = declared(Table, tables[name])
-        if says.roles or says.optional_roles:
+        declaration = declared(Table, tables[name])
+        if declaration.roles or declaration.optional_roles:
             raise ConfigError(
                 f"{where}: the table {name} has only runs with a role; an outcome needs a table "
                 "with SYSTEMS in place of ROLES"
             )
-        needed += [other for other in says.tables if other in tables and other not in needed]
-    about = declared(Table, tables[outcome.table]).systems
-    if about and system.name not in about:
+        needed += [other for other in declaration.tables if other in tables and other not in needed]
+    systems = declared(Table, tables[outcome.table]).systems
+    if systems and system.name not in systems:
         raise ConfigError(
             f"{where}: the table {outcome.table} has no runs of {system.name}; add this name to "
             "its SYSTEMS"

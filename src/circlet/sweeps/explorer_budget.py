@@ -19,7 +19,7 @@ VALUE = 2  # bytes of a value in the page
 SCALE = 2  # values that go with each array and step: the scale of its integers
 FRAMES = 101
 RUN = 400_000  # most bytes of one log of a run; large networks show fewer steps
-FEWEST = 3  # steps of a large network
+MIN_FRAMES = 3  # steps of a large network
 ANSWERS = "ordered_answers"  # the panel of networks too large for the page to compute their answers
 
 
@@ -44,8 +44,8 @@ def arrays(point: Point) -> dict[str, int]:
 
 def frames(point: Point, kind: str) -> list[int]:
     """Return the steps of a log to show for a run whose training is shown."""
-    most = max(FEWEST, min(FRAMES, RUN // (VALUE * arrays(point)[kind])))
-    return evenly(point.steps_logged(kind), most)
+    max_frames = max(MIN_FRAMES, min(FRAMES, RUN // (VALUE * arrays(point)[kind])))
+    return evenly(point.steps_logged(kind), max_frames)
 
 
 def choose(runs: pd.DataFrame, points: list[Point]) -> np.ndarray:

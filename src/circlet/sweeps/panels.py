@@ -27,7 +27,7 @@ from circlet.systems.spec import Outcome
 # Colours of numbers, from dark to light, without yellow, which is hard to see on white.
 COLOURS = ListedColormap(mpl.colormaps["viridis"](np.linspace(0, 0.88, 256)))
 WIDTH = 1.75  # of a label beside a y axis, in inches
-MOST_LABELS = 12  # most values in a legend; more get a colour bar
+MAX_LABELS = 12  # most values in a legend; more get a colour bar
 NOT_REACHED = "not reached by the last step"
 
 
@@ -86,9 +86,9 @@ class Sweep:
 
 def shades(outcome: Outcome, values: np.ndarray) -> Normalize:
     """Return a mapping from values to colours, the same for all panels of an outcome."""
-    least, most = outcome.bounds
-    if np.isfinite(most):
-        return Normalize(least, most)
+    lower, upper = outcome.bounds
+    if np.isfinite(upper):
+        return Normalize(lower, upper)
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     if outcome.kind == "time" and low > 0 and high / low > 10:
@@ -261,7 +261,7 @@ def colours(parameter: Swept | None) -> list[Any]:
     if parameter.is_words:
         return style.labels(n)
     return list(
-        COLOURS(np.linspace(0, 1, n) if n <= MOST_LABELS else norm(parameter)(parameter.values))
+        COLOURS(np.linspace(0, 1, n) if n <= MAX_LABELS else norm(parameter)(parameter.values))
     )
 
 

@@ -19,7 +19,7 @@ from circlet.study.points import Point
 from circlet.study.swept import Swept, swept, text, value
 from circlet.sweeps.tables import outcome_summary
 
-FEWEST, MOST = 6, 1_000_000  # runs to propose; fewer than six do not bound a median
+MIN_RUNS, MAX_RUNS = 6, 1_000_000  # runs to propose; fewer than six do not bound a median
 _MEANS = ("mean", "count")  # kinds of outcomes
 # Distance of a value from zero, in half-widths of its interval, at which four in five
 # repetitions of the study would exclude zero.
@@ -34,7 +34,7 @@ class Need:
     what: str  # the outcome, or the claim
     n: int  # runs now, at each point
     half: float  # half-width now; infinite if unbounded
-    wanted: float  # half-width
+    target: float  # half-width
     needed: int | None  # runs to plan at each point; None if no number would do
     why: str = ""  # reason, if `needed` is None
 
@@ -44,16 +44,16 @@ def runs_needed(n: int, half: float, width: float, sd: float = math.nan) -> tupl
 
     n runs give ``half``. ``sd`` is the standard deviation of their values, if known.
     """
-    if math.isinf(half) and n < FEWEST:
-        return FEWEST, ""
+    if math.isinf(half) and n < MIN_RUNS:
+        return MIN_RUNS, ""
     if math.isinf(half):
         return None, "too few runs have it (more steps may help), or their values are all equal"
     if not width > 0:
         return None, "all estimates are 0: say how narrow it should be with --half-width"
-    needed = n * min(half / width, MOST) ** (1 if sd == 0 else 2)
-    if needed > MOST:
+    needed = n * min(half / width, MAX_RUNS) ** (1 if sd == 0 else 2)
+    if needed > MAX_RUNS:
         return None, "it needs more than a million runs"
-    return max(FEWEST, math.ceil(needed)), ""
+    return max(MIN_RUNS, math.ceil(needed)), ""
 
 
 def usual_half_width(rows: pd.DataFrame) -> float:
@@ -123,13 +123,13 @@ def of_claims(study: Study) -> list[Need]:
             why = why or "the study does not have its runs"
         elif fewer > 0 and math.isfinite(half):
             needed = math.ceil(n / fewer**2)
-        elif 0 < row["measured_n"] < verdicts.FEWEST:
-            needed = math.ceil(planned * verdicts.FEWEST / row["measured_n"])  # at the same rate
+        elif 0 < row["measured_n"] < verdicts.MIN_UNITS:
+            needed = math.ceil(planned * verdicts.MIN_UNITS / row["measured_n"])  # at the same rate
         elif row["verdict"] in (verdicts.COMPATIBLE, verdicts.DIFFERS):
             why = "the published sample alone is too small to tell, however many runs are made"
         else:
             why = why or "its interval cannot be worked out from these runs"
-        if needed and needed > MOST:
+        if needed and needed > MAX_RUNS:
             needed, why = None, "it needs more than a million runs: it lies at the bar"
         needs.append(Need(points, f"claim {name}", n, half, width, needed, why))
     return needs
@@ -174,7 +174,7 @@ def rounded(point: Point, needed: int) -> int:
     return -(-needed // size) * size
 
 
-def wanted(study: Study, needs: Iterable[Need]) -> dict[str, dict[str, Any]]:
+def more_seeds(study: Study, needs: Iterable[Need]) -> dict[str, dict[str, Any]]:
     """Return the key `seeds` of each experiment that needs more, for all points or for some."""
     needed: dict[tuple[str, str], int] = {}
     for need in needs:
@@ -190,13 +190,13 @@ def wanted(study: Study, needs: Iterable[Need]) -> dict[str, dict[str, Any]]:
         for point, where in zip(points, places, strict=True):
             candidates = (largest.get(str(where), 0), needed.get(point.key, 0), point.count)
             largest[str(where)] = max(candidates)
-        least = min(largest.values())
+        fewest = min(largest.values())
         more = {
             str(where): {"where": where, "count": largest[str(where)]}
             for where in places
-            if largest[str(where)] > least
+            if largest[str(where)] > fewest
         }
-        seeds[name] = {"count": least} | ({"more": [*more.values()]} if more else {})
+        seeds[name] = {"count": fewest} | ({"more": [*more.values()]} if more else {})
     return seeds
 
 

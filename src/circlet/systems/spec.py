@@ -82,8 +82,8 @@ class Metric:
     @property
     def bounds(self) -> tuple[float, float]:
         """The range of its values, and so of its means."""
-        least = 0.0 if self.unit in (SHARE, "nat", "count", "time") else -math.inf
-        return least, 1.0 if self.unit == SHARE else math.inf
+        lower = 0.0 if self.unit in (SHARE, "nat", "count", "time") else -math.inf
+        return lower, 1.0 if self.unit == SHARE else math.inf
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
         yield 0
         return
     shares = range(int(os.environ.get("CIRCLET_GPU_SHARES") or 1))
-    has_said = False
+    is_logged = False
     while True:
         for share, (index, name) in itertools.product(shares, enumerate(names)):
             path = _lock_file(name, share)
@@ -71,9 +71,9 @@ def free_gpu(caught: Sequence[int]) -> Iterator[int]:
             return
         if caught:
             raise Interrupted(caught[0], "it was waiting for a GPU and had not begun")
-        if not has_said:
+        if not is_logged:
             log.info("waiting for one of %d GPUs, all are taken by other jobs", len(names))
-            has_said = True
+            is_logged = True
         time.sleep(0.5)
 
 

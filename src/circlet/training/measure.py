@@ -26,7 +26,7 @@ from circlet.training.sizes import activations, data_size, together
 from circlet.training.stack import Stack
 
 SECONDS = 0.05  # for which steps or metrics are timed
-MOST = 128  # most runs that are timed together
+MAX_RUNS = 128  # most runs that are timed together
 CPU = torch.device("cpu")
 
 
@@ -39,15 +39,15 @@ def measured(point: Point) -> dict[str, Any]:
     alone = _step_seconds(point, 1)
     if point.system.batched:
         _step_seconds(point, 2)  # raises an error if vmap cannot do it
-    most = together(point)
-    timed = min(most, point.block_size, MOST)
+    n_together = together(point)
+    timed = min(n_together, point.block_size, MAX_RUNS)
     return {
         "weights": sum(array.size for array in arrays.values()),
         "activations": activations(point),
         "evaluated": activations(point, evaluated=True),
         "data": data_size(point),
         "embedding": arrays["embedding"].shape if point.system.embedding else (0, 0),
-        "together": most,
+        "together": n_together,
         "timed": timed,
         "alone": alone,
         "stacked": _step_seconds(point, timed) if timed > 1 else alone,
@@ -132,10 +132,10 @@ def _costs(studies: dict[str, str], collections: list[str]) -> Iterator[tuple[st
 if __name__ == "__main__":
     settle()
     settle_torch()
-    given = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # what the author prints
-            costs = dict(_costs(given["studies"], given["collections"]))
+            costs = dict(_costs(request["studies"], request["collections"]))
         print(json.dumps(costs))
     except CircletError as error:
         sys.exit(f"error: {error}")

@@ -26,7 +26,7 @@ from circlet.training.plain_loop import PlainLoop, Values
 from circlet.training.rounding import CLOSE, Shares
 from circlet.training.run import group_size, initials, run_group
 
-FEWEST, MOST = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
+MIN_STEPS, MAX_STEPS = 4, 8  # steps; a CUDA graph is replayed from the fourth step on
 SHARE = 0.05  # of the steps of all runs of a block
 
 _CAUSES = (
@@ -43,7 +43,7 @@ def steps_of(point: Point, count: int) -> int:
     Each of at most three runs takes each step three times.
     """
     share = SHARE * count * point.steps / (3 * min(3, count))
-    return min(point.steps, max(FEWEST, min(MOST, int(share))))
+    return min(point.steps, max(MIN_STEPS, min(MAX_STEPS, int(share))))
 
 
 @torch.no_grad()

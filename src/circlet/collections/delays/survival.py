@@ -15,7 +15,7 @@ from scipy.special import expit, log_ndtr
 from circlet.analysis import stats
 from circlet.analysis.stats import Estimate
 
-MOST_GROUPS = 20  # of seeds that a jackknife leaves out, one group at a time
+MAX_GROUPS = 20  # of seeds that a jackknife leaves out, one group at a time
 
 MODELS = ("inverse", "power", "sum")
 NAMES = ["p", "learning_rate", "weight_decay"]  # parameters that are swept
@@ -112,7 +112,7 @@ def exponent(times: pd.DataFrame) -> Estimate:
     seeds = times["seed"].unique()
     if not is_enough(times) or len(seeds) < 3:
         return Estimate(n=len(seeds))
-    groups = np.array_split(seeds, min(len(seeds), MOST_GROUPS))
+    groups = np.array_split(seeds, min(len(seeds), MAX_GROUPS))
     kept = (times[~times["seed"].isin(group)] for group in groups)
     parts = np.array([fit("power", part).parameters[1] if is_enough(part) else np.nan
                       for part in kept])  # fmt: skip

@@ -21,7 +21,7 @@ def fewest(runs: pd.DataFrame) -> str:
     return str(runs[SEEDS].nunique().idxmin())
 
 
-def over_runs(values: ArrayLike, runs: pd.DataFrame, least: float, most: float) -> Estimate:
+def over_runs(values: ArrayLike, runs: pd.DataFrame, lower: float, upper: float) -> Estimate:
     """Return the mean of a value per row of ``runs``, within bounds; n counts `fewest` seeds.
 
     If runs combine embeddings and networks, the interval allows for both being shared.
@@ -31,8 +31,8 @@ def over_runs(values: ArrayLike, runs: pd.DataFrame, least: float, most: float) 
     if n_seeds.min() > 1 and len(runs[SEEDS].drop_duplicates()) > n_seeds.max():
         estimate = stats.crossed_mean(values, runs["embedding_seed"], runs["network_seed"])
     if math.isnan(estimate.low):
-        estimate = stats.over_units(values, runs[fewest(runs)], least, most)
-    return estimate._replace(n=int(n_seeds.min())).within(least, most)
+        estimate = stats.over_units(values, runs[fewest(runs)], lower, upper)
+    return estimate._replace(n=int(n_seeds.min())).within(lower, upper)
 
 
 def signal_correlation(survival: pd.DataFrame, trials: int | None = None) -> Estimate:

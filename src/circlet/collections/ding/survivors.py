@@ -4,7 +4,7 @@ import numpy as np
 
 from circlet.analysis import spectrum
 
-_LEAST = 1e-3  # relative to the largest signal; below it a frequency counts as removed
+_MIN_SIGNAL = 1e-3  # relative to the largest signal; below it a frequency counts as removed
 GRADIENT_STEPS = (1, 2, 3, 4)  # the last is the initial gradient, as in figure 7
 
 
@@ -45,7 +45,7 @@ def circularity(embedding: np.ndarray) -> np.ndarray:
         parts = []
         for direction in (coefficients[k].real, coefficients[k].imag):
             x = embedding @ direction
-            is_there = np.abs(direction).max() > _LEAST * largest
+            is_there = np.abs(direction).max() > _MIN_SIGNAL * largest
             share = 2 / (p * (x**2).sum()) * np.abs(x @ wave) ** 2 if is_there else np.nan
             parts.append(share)
         by_frequency.append(np.sqrt((parts[0] ** 2 + parts[1] ** 2) / 2))
@@ -57,5 +57,5 @@ def relative_gradients(signals: np.ndarray) -> np.ndarray:
 
     ``signals`` (steps, frequencies) begin at step 0. NaN for a removed frequency.
     """
-    start = np.where(signals[0] > _LEAST * signals[0].max(), signals[0], np.nan)
+    start = np.where(signals[0] > _MIN_SIGNAL * signals[0].max(), signals[0], np.nan)
     return np.diff(signals, axis=0) / start

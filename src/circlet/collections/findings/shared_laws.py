@@ -33,8 +33,8 @@ Array = np.ndarray
 Design = Callable[[Array, Array], Array]
 
 FOLDS = 5
-MOST_TERMS = 8  # most terms that a selection tries
-LEAST = 6  # fewest runs of a point
+MAX_TERMS = 8  # most terms that a selection tries
+MIN_RUNS = 6  # fewest runs of a point
 
 
 Term = Callable[[Array, Array, Array, Array], Array]
@@ -177,7 +177,7 @@ def select(parts: Sequence[Sums]) -> list[int]:
         Sums(whole.terms - part.terms, whole.target - part.target, whole.square - part.square)
         for part in held_out
     ]
-    while len(order) < min(MOST_TERMS, len(whole.terms)):
+    while len(order) < min(MAX_TERMS, len(whole.terms)):
         remaining = [t for t in range(len(whole.terms)) if t not in order]
 
         def misses(term: int) -> float:
@@ -277,6 +277,6 @@ def halves(study: Study) -> Iterator[tuple[Point, dict[str, Any], list[Array], l
         for _, rows in log_frames.concatenate(logs).groupby("run_id", sort=False):
             wide = rows.pivot(index="step", columns="frequency", values="signal")
             runs.append(wide.to_numpy(np.float64))
-        if len(runs) >= LEAST and spectrum.is_prime(point.parameters["p"]):
+        if len(runs) >= MIN_RUNS and spectrum.is_prime(point.parameters["p"]):
             keys = log_frames.keys(point, study) | {"point": point.name}
             yield point, keys, runs[: len(runs) // 2], runs[len(runs) // 2 :]

@@ -16,12 +16,12 @@ from torch import Tensor
 from circlet.collections.odonnat.equations import sparse_transformer as system
 
 PROBES = 4096
-MOST_PREFIXES = 1024
+MAX_PREFIXES = 1024
 LARGEST = 50  # largest integer of a signature; with larger ones each sequence would be a class
 TOGETHER = 2**18  # values of xi, or scores, that are held at once
 
 HEAD = 0.05  # largest rho_integer of a head at the end of a run
-FORMING, MOST_CLUSTERS = 0.1, 24  # the same during training, with at most this many clusters
+FORMING, MAX_CLUSTERS = 0.1, 24  # the same during training, with at most this many clusters
 
 
 class Probes(NamedTuple):
@@ -44,10 +44,10 @@ def probes(p: int, length: int, k: int) -> Probes:
     if p**length <= PROBES:
         tokens = np.array(list(itertools.product(range(p), repeat=length)))
     else:
-        if p**k <= MOST_PREFIXES:
+        if p**k <= MAX_PREFIXES:
             prefixes = np.array(list(itertools.product(range(p), repeat=k)))
         else:
-            prefixes = np.unique(stream.integers(p, size=(MOST_PREFIXES, k)), axis=0)
+            prefixes = np.unique(stream.integers(p, size=(MAX_PREFIXES, k)), axis=0)
         each = max(1, PROBES // len(prefixes))
         suffixes = stream.integers(p, size=(len(prefixes) * each, length - k))
         tokens = np.hstack([np.repeat(prefixes, each, axis=0), suffixes])
@@ -128,10 +128,10 @@ def signature(xi: Tensor, tokens: np.ndarray, p: int, k: int) -> Signature:
     )
 
 
-def is_head(signatures: Signature, rho: float = HEAD, most: int | None = None) -> Tensor:
+def is_head(signatures: Signature, rho: float = HEAD, max_clusters: int | None = None) -> Tensor:
     """Whether a clustering head is present: a legal signature whose clusters are tight."""
     present = signatures.legal & (signatures.rho < rho)
-    return present if most is None else present & (signatures.n_clusters <= most)
+    return present if max_clusters is None else present & (signatures.n_clusters <= max_clusters)
 
 
 def embed(weights: dict[str, Tensor], of: Probes, p: int) -> Tensor:

@@ -15,7 +15,7 @@ from circlet.collections.odonnat import clusters
 from circlet.collections.odonnat.equations import sparse_transformer as system
 from circlet.config.schedules import evenly
 
-PER_SUM, SUFFIXES, MOST_SUMS = 2, 4, 12
+PER_SUM, SUFFIXES, MAX_SUMS = 2, 4, 12
 GRID = 60  # points of a decision map, across and down
 MARGIN = 0.15  # of a map around its points
 
@@ -34,7 +34,7 @@ def probe_tokens(p: int, length: int, k: int) -> np.ndarray:
     prefixes = np.unique(np.concatenate([prefixes, ends]), axis=0)
     sums = prefixes.sum(1)
     chosen = []
-    for s in evenly(range(k * (p - 1) + 1), MOST_SUMS):
+    for s in evenly(range(k * (p - 1) + 1), MAX_SUMS):
         alike = prefixes[sums == s]
         chosen += list(stream.permutation(alike)[:PER_SUM])
     suffixes = stream.integers(p, size=(len(chosen) * SUFFIXES, length - k))

@@ -15,7 +15,7 @@ from circlet.plotting.panels import CENTRED
 
 View = dict[str, np.ndarray]
 
-MOST_LABELS = 40  # pairs of token and position that are named one by one
+MAX_LABELS = 40  # pairs of token and position that are named one by one
 SCALE = 0.2  # darkest attention, unless some is larger
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 3**0.5 / 2]])
 
@@ -62,7 +62,7 @@ def _pairs(axes: Axes, view: View, name: str) -> None:
     xy, k = _plane(axes, view, name), _prefix(view)
     p, length = xy.shape[:2]
     for token, colour in enumerate(_colours(view)[:p]):
-        if p * length <= MOST_LABELS:
+        if p * length <= MAX_LABELS:
             for t in range(length):
                 look: dict = {"weight": "bold"} if t < k else {"alpha": 0.55}
                 axes.text(*xy[token, t], str(t + 1), color=colour, fontsize=6, **look, **CENTRED)

@@ -94,13 +94,13 @@ def _system(point: Point, collection: Collection, measures: list[str]) -> dict[s
     """Return what the page knows about a point's system; its logs give panels not declared."""
     system = point.system
     logged = {"embedding": "embeddings", "signals": "signals", "losses": "curves"}
-    about = collection.metadata
-    introductions = {collection.qualified(k): text for k, text in about.introductions.items()}
+    metadata = collection.metadata
+    introductions = {collection.qualified(k): text for k, text in metadata.introductions.items()}
     return {
-        "short": about.short,
-        "outcomes": about.outcomes,
+        "short": metadata.short,
+        "outcomes": metadata.outcomes,
         "introduction": introductions.get(system.name, ""),  # for readers who know nothing of it
-        "terms": about.terms,
+        "terms": metadata.terms,
         "outcome": "outcome" if (collection.folder / "run_list.py").exists() else "status",
         "columns": _headings(point, [_epoch(name, point) for name in measures]),
         "metrics": [
@@ -149,17 +149,17 @@ def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
     n_runs = len(shown) + sum(point["unlisted"] for point in points)
     trainings = shown.count("training")
     ends = shown.count("end") + trainings
-    most = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
+    steps = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
     if trainings == n_runs > 0:
         runs = f"each of the {n_runs} runs" if n_runs > 1 else "the run"
-        return f"You can replay the training of {runs}, in at most {most} steps."
+        return f"You can replay the training of {runs}, in at most {steps} steps."
     return (
         f"This page lists {len(shown)} of {n_runs} runs and shows the final state of {ends}. You "
-        f"can replay the training of {trainings}, in at most {most} steps per log (fewer for large "
-        "networks), including those nearest to notable events. If space allows, every setting has "
-        "at least one replay; the rest is divided evenly among settings. Runs in figures and the "
-        "best of each setting come first, then the first seed with each outcome, then the second, "
-        "and so on."
+        f"can replay the training of {trainings}, in at most {steps} steps per log (fewer for "
+        "large networks), including those nearest to notable events. If space allows, every "
+        "setting has at least one replay; the rest is divided evenly among settings. Runs in "
+        "figures and the best of each setting come first, then the first seed with each outcome, "
+        "then the second, and so on."
     )
 
 

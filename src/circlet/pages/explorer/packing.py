@@ -12,7 +12,7 @@ import pandas as pd
 
 OPENING, ON_TOUR = -2, -1  # turns before those of other runs
 
-MOST = 32767  # of a 16-bit integer
+INT16_MAX = 32767  # of a 16-bit integer
 NAN = -32768
 
 
@@ -34,10 +34,10 @@ def _rounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows as 16-bit integers, `NAN` for values not finite, and the scale of each row."""
     finite = np.isfinite(values)
     kept = np.where(finite, values, 0)
-    scale = np.abs(kept).max(1, initial=0) / MOST
+    scale = np.abs(kept).max(1, initial=0) / INT16_MAX
     scale = np.where(scale > 0, scale, 1).astype("<f4")
     whole = np.where(finite, np.round(kept / scale[:, None]), NAN)
-    return np.clip(whole, NAN, MOST).astype("<i2"), scale
+    return np.clip(whole, NAN, INT16_MAX).astype("<i2"), scale
 
 
 def _chunk(states: Iterable[tuple]) -> bytes:

@@ -46,7 +46,7 @@ def run(study: Study, arguments: argparse.Namespace) -> None:
     needs = power.of_outcomes(study, widths, asked)
     if has_claims:
         needs += power.of_claims(study)
-    print(text(needs, power.wanted(study, needs)))
+    print(text(needs, power.more_seeds(study, needs)))
     if not widths:
         claims = " and the claims" if has_claims else ""
         print(f"\nThese are the outcomes that figures show{claims}; --half-width names others.")
@@ -77,7 +77,7 @@ def text(needs: Iterable[Any], seeds: Mapping[str, Any]) -> str:
             need.what,
             need.n,
             formatting.number(need.half) if math.isfinite(need.half) else "none",
-            formatting.number(need.wanted),
+            formatting.number(need.target),
             need.needed,
         )
         for need in sorted(short, key=lambda need: -need.needed)[: terminal.MOST_ROWS]
@@ -97,7 +97,7 @@ def text(needs: Iterable[Any], seeds: Mapping[str, Any]) -> str:
         lines.append(f"not estimated: {what}{where}: {why}")
     settled = [need for need in at_points if need.needed]
     if settled and not short:
-        waits = any(need.half > need.wanted for need in settled)
+        waits = any(need.half > need.target for need in settled)
         which = "All other" if never else "All"
         lines.append(
             f"{which} intervals are narrow enough{', once all planned runs are done' * waits}."

@@ -29,7 +29,7 @@ CONFIG = ("milestones", "derived_metrics")
 PLACES = ("x", "y", "facet")
 LEAST = 1
 
-_MOST_TEXTS = 16  # most cells of a row for which numbers are written
+_MAX_TEXTS = 16  # most cells of a row for which numbers are written
 _CELL, _SMALL = (0.66, 0.46), (0.24, 0.2)  # size of a cell with and without numbers, in inches
 _ENDS = {"low": "lower end", "high": "upper end"}
 _UNKNOWN = "0.85"  # colour of a cell without a value
@@ -140,7 +140,7 @@ def draw(study: Study) -> Figure:
     rows = sweep.drawn("outcome_summary")
     nx, ny = (len(p.values) if p else 1 for p in (sweep.at("x"), sweep.at("y")))
     columns, lines = ([len(facet.values) for facet in sweep.facets] + [1, 1])[:2]
-    dense = nx * columns > _MOST_TEXTS
+    dense = nx * columns > _MAX_TEXTS
     cell = _SMALL if dense else _CELL
     shown = ("estimate", *_ENDS) if dense else ("estimate",)
     maps = [(outcome, column) for outcome in sweep.shown for column in shown]

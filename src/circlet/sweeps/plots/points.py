@@ -18,7 +18,7 @@ CONFIG = ("milestones", "derived_metrics")
 PLACES = ()
 POOLS = True
 
-_MOST = 40
+_MAX_POINTS = 40
 
 
 def draw(study: Study) -> Figure:
@@ -26,7 +26,7 @@ def draw(study: Study) -> Figure:
     sweep = Sweep(study)
     rows = sweep.drawn("outcome_summary")
     names = {}
-    for point in evenly(sweep.points, _MOST):
+    for point in evenly(sweep.points, _MAX_POINTS):
         parts = setting(point, sweep.swept.values())
         parts += [f"{purpose} seed {seed}" for purpose, seed in point.fixed_seeds.items()]
         names[point.name] = ", ".join(parts)

@@ -25,7 +25,7 @@ SHOWS = "metrics"
 POOLS = True
 MOST_PANELS = 8
 
-_MOST_BANDS = 12
+_MAX_BANDS = 12
 
 
 def _groups(metrics: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
@@ -42,7 +42,7 @@ def _panel(axes: Axes, sweep: Sweep, rows: pd.DataFrame, metrics: list[tuple[str
     by = sweep.at("by")
     colours = panels.colours(by)
     settings = list(rows.groupby("point"))
-    few = len(settings) <= _MOST_BANDS
+    few = len(settings) <= _MAX_BANDS
     for _, of_point in settings:
         k = int(of_point[by.name].iloc[0]) if by else 0
         for name, dashes in metrics:
@@ -99,7 +99,7 @@ def draw(study: Study) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel("step")
     by = sweep.at("by")
-    if by and len(by.values) <= panels.MOST_LABELS:
+    if by and len(by.values) <= panels.MAX_LABELS:
         handles = [Line2D([], [], color=colour) for colour in panels.colours(by)]
         grid[0, -1].legend(handles, by.texts, title=words(by.name), bbox_to_anchor=(1, 1),
                            loc="upper left")  # fmt: skip
@@ -108,7 +108,7 @@ def draw(study: Study) -> Figure:
         figure.colorbar(bar, ax=grid.ravel().tolist(), label=words(by.name), pad=0.01)
     ticks = [0, *(10**k for k in range(int(np.log10(max(last, 1))) + 1))]
     grid[0, 0].set_xticks(ticks)
-    marks = _marks(groups, rows["point"].nunique() <= _MOST_BANDS)
+    marks = _marks(groups, rows["point"].nunique() <= _MAX_BANDS)
     if _begins(sweep, rows):
         marks["an intervention begins"] = Line2D([], [], color="0.4", ls=":", lw=0.9)
     panels.explain(figure, marks)

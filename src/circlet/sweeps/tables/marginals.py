@@ -27,12 +27,12 @@ COLUMNS = [
     column("n_runs", "int32", "runs in the bin"),
 ]
 
-_MOST_VALUES, _BINS = 12, 8
+_MAX_VALUES, _BINS = 12, 8
 
 
 def bins(parameter: Swept, places: pd.Series) -> tuple[pd.Series, list[str]]:
     """Return the bin of each run, from the index of its value, and the text of each bin."""
-    if parameter.is_words or len(parameter.values) <= _MOST_VALUES:
+    if parameter.is_words or len(parameter.values) <= _MAX_VALUES:
         return places, list(parameter.texts)
     edges = np.quantile(places, np.linspace(0, 1, _BINS + 1)[1:-1])
     numbers = pd.Series(np.searchsorted(edges, places, "right"), places.index)

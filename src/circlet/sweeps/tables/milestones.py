@@ -54,8 +54,8 @@ def delay(start: Interval, end: Interval) -> Interval:
     Without an end, the delay lasts at least until the last step; without a start nothing is known.
     """
     (after, by), (end_after, end_by) = start, end
-    least = np.where(np.isnan(by), np.nan, np.maximum(end_after - by, 0))
-    return least, np.maximum(end_by - after, 0) + 0 * by
+    shortest = np.where(np.isnan(by), np.nan, np.maximum(end_after - by, 0))
+    return shortest, np.maximum(end_by - after, 0) + 0 * by
 
 
 def table(study: Study) -> Frames:

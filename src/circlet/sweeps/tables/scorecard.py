@@ -114,7 +114,7 @@ def judged(
     """Return the columns of a claim that follow from our estimate and that of a trivial answer."""
     judgement = verdicts.judge(claim, measured, n_runs)
     verdict, note = judgement.verdict, judgement.why
-    is_lossy = n_runs < verdicts.LEAST_FINISHED * n_planned
+    is_lossy = n_runs < verdicts.MIN_FINISHED * n_planned
     if is_lossy and verdict in verdicts.AGREES + verdicts.DISAGREES:
         verdict = verdicts.UNDECIDED
         note = f"only {n_runs} of {n_planned} planned runs are there: the others may differ"

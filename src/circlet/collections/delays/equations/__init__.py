@@ -34,8 +34,8 @@ def data(parameters: dict, seeds: Seeds) -> dict:
 def _mean(objective: str, logits: Tensor, target: Tensor) -> Tensor:
     """Return the mean over examples of the cross-entropy (nat) or of the squared error."""
     if objective == SQUARED:
-        wanted = functional.one_hot(target, logits.shape[-1])
-        return (logits - wanted).square().sum(-1).mean()
+        one_hot = functional.one_hot(target, logits.shape[-1])
+        return (logits - one_hot).square().sum(-1).mean()
     if objective == CANCELLING:
         return functional.cross_entropy(logits, target)
     return cross_entropy(logits, target[:, None], 1).mean()

@@ -43,10 +43,10 @@ def largest_ratio(runs: pd.DataFrame) -> Estimate:
         return Estimate(n=n)
     half = means["sem"] * stdtrit(means["count"] - 1, 1 - 0.025 / len(means))
     low, high = means["mean"] - half, means["mean"] + half
-    least = low.min()
-    most = high.max() / least if least > 0 else math.inf
+    lowest = low.min()
+    highest = high.max() / lowest if lowest > 0 else math.inf
     ratio = means["mean"].max() / means["mean"].min()
-    return Estimate(ratio, max(low.max() / high.min(), 1.0), most, n)
+    return Estimate(ratio, max(low.max() / high.min(), 1.0), highest, n)
 
 
 def errors(runs: pd.DataFrame) -> pd.Series:

@@ -26,7 +26,7 @@ def draw(study: Study) -> Figure:
     """A row per point (twelve at most), a column per force; step 0 stands at 0.5."""
     summary = parquet.read_table(study, "force_summary")
     shown = summary[summary["pairs"] == "train"].assign(step=summary["step"].clip(lower=0.5))
-    points = evenly([rows for _, rows in shown.groupby(["d", "weight_decay"])], panels.MOST_VALUES)
+    points = evenly([rows for _, rows in shown.groupby(["d", "weight_decay"])], panels.MAX_VALUES)
     panels.require(points)
     figure = Figure(figsize=(9, 0.6 + 1.5 * len(points)))
     grid = figure.subplots(len(points), 3, squeeze=False, sharex=True, sharey=True)

@@ -17,7 +17,7 @@ from circlet.study.plan import Study
 ROLES = ("precision",)
 TABLES = ("precision", "losses")
 
-_MOST = 4  # arithmetics in a panel
+_MAX_ARITHMETICS = 4  # arithmetics in a panel
 
 # Exact arithmetics may coincide: a broad line below, dashed lines above.
 _STYLES = {
@@ -39,7 +39,7 @@ def draw(study: Study) -> Figure:
     panels.require(len(runs))
     shown = [name for name in _STYLES if (runs["arithmetic"] == name).any()]
     rows = [shown]
-    if len(shown) > _MOST:
+    if len(shown) > _MAX_ARITHMETICS:
         rows = [[n for n in shown if word in n] for word in ("exact", "cancelling")]
     figure = Figure(figsize=(9, 3.5 * len(rows)))
     axes = figure.subplots(len(rows), 2, squeeze=False, width_ratios=[1.25, 1])
@@ -72,5 +72,5 @@ def _draw_circles(axes: Axes, runs: pd.DataFrame, names: list[str]) -> None:
         axes.bar(x, rows["lost"], width * 0.8, bottom=rows["n_circles"], fill=False,
                  edgecolor=colour, lw=0.8)  # fmt: skip
     axes.set_xticks(range(len(seeds)), seeds, rotation=90 if len(seeds) > 16 else 0)
-    most = runs["n_circles"].add(runs["lost"], fill_value=0).max()
-    axes.set(xlabel="seed", ylabel="circles at the end", ylim=(0, most + 0.5))
+    highest = runs["n_circles"].add(runs["lost"], fill_value=0).max()
+    axes.set(xlabel="seed", ylabel="circles at the end", ylim=(0, highest + 0.5))

@@ -35,14 +35,14 @@ _PANELS = {
     },
     "neurons": {"phase_alignment": "phase alignment"},
 }
-_MOST_SETTINGS = 8
+_MAX_SETTINGS = 8
 
 
 def draw(study: Study) -> Figure:
     """A row of panels for each setting, at most eight."""
     rows = parquet.read_table(study, "progress_measures")
     panels.require(len(rows), "no finished run with logged parameters")
-    settings = [part for part in log_frames.by_point(rows, study) if len(part[2])][:_MOST_SETTINGS]
+    settings = [part for part in log_frames.by_point(rows, study) if len(part[2])][:_MAX_SETTINGS]
     figure = Figure(figsize=(11, 2.7 * len(settings)))
     grid = figure.subplots(len(settings), len(_PANELS), squeeze=False)
     for line, (point, _, group) in zip(grid, settings, strict=True):

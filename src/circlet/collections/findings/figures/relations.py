@@ -12,7 +12,7 @@ from circlet.study.plan import Study
 ROLES = ("survey",)
 TABLES = ("relations",)
 
-_MOST_POINTS = 4
+_MAX_POINTS = 4
 
 
 def draw(study: Study) -> Figure:
@@ -22,7 +22,7 @@ def draw(study: Study) -> Figure:
     panels.require(len(relations), "no finished run")
     by_point = relations.groupby("point", sort=False)
     expected = by_point["expected"].sum()
-    points = expected.sort_values(ascending=False, kind="stable").index[:_MOST_POINTS]
+    points = expected.sort_values(ascending=False, kind="stable").index[:_MAX_POINTS]
     figure, grid = panels.row(len(points), 3.2 * len(points), 3.8)
     for axes, point in zip(grid, points, strict=True):
         rows = relations[relations["point"] == point]

@@ -64,8 +64,8 @@ def structure(runs: pd.DataFrame) -> pd.Series:
     any trained network has a grid without imperfections.
     """
     is_circle = runs["is_circle"].astype(bool)
-    most = runs.loc[~is_circle, "imperfections"].median()
-    structures = (runs["imperfections"] <= most).map({True: "grid", False: "imperfect"})
+    median = runs.loc[~is_circle, "imperfections"].median()
+    structures = (runs["imperfections"] <= median).map({True: "grid", False: "imperfect"})
     return structures.mask(is_circle, "circle")
 
 

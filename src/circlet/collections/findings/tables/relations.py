@@ -29,7 +29,7 @@ COLUMNS = [
     *COUNTS,
 ]
 _DRAWS = 999
-_LEAST = 20  # runs of one size, at least
+_MIN_RUNS = 20  # runs of one size, at least
 
 
 def two_sided(observed: float, drawn: np.ndarray) -> float:
@@ -63,7 +63,7 @@ def table(study: Study) -> Rows:
             [survivor_sets.ranked_sets(sets, signals, stream) for _ in range(_DRAWS)],
         )
         sizes = sets.sum(1)
-        common_sizes = [s for s in np.unique(sizes) if (sizes == s).sum() >= _LEAST and s > 1]
+        common_sizes = [s for s in np.unique(sizes) if (sizes == s).sum() >= _MIN_RUNS and s > 1]
         for size in [None, *common_sizes]:
             selected = np.full(len(sets), True) if size is None else sizes == size
             relation_rows = []

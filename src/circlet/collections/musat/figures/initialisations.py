@@ -23,7 +23,7 @@ _NAMES = {
     "imperfections": "imperfections",
     "correlation": "correlation",
 }
-_MOST = 4.0  # standard deviations, ends of the colours
+_ENDS = 4.0  # standard deviations, ends of the colours
 
 
 def draw(study: Study) -> Figure:
@@ -40,7 +40,7 @@ def draw(study: Study) -> Figure:
     rows = list(p.index)
     figure, (axes,) = panels.row(1, 11, 1.6 + 0.42 * len(rows))
     sns.heatmap(
-        z.loc[rows, columns].astype(float), ax=axes, cmap=style.DIVERGING, vmin=-_MOST, vmax=_MOST,
+        z.loc[rows, columns].astype(float), ax=axes, cmap=style.DIVERGING, vmin=-_ENDS, vmax=_ENDS,
         annot=True, fmt="+.1f", annot_kws={"size": 7}, cbar_kws={"label": "published − here (sd)"},
         xticklabels=[f"{_NAMES[cell]}, {decay:g}" for decay, cell in columns],
         yticklabels=[

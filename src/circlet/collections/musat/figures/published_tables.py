@@ -71,9 +71,9 @@ def draw(study: Study) -> Figure:
             axes.set_title(_COLUMNS[column])
         part.suptitle(table.replace("table", "Table "), fontsize=10, x=0.01, ha="left")
     look = {"linewidth": 2, "marker": "o", "markersize": 4}
-    here = _COLOURS | {"too few runs to tell": style.GREY}
+    colours = _COLOURS | {"too few runs to tell": style.GREY}
     marks: dict[str, Artist] = {
-        f"here, {text}": Line2D([], [], color=colour, **look) for text, colour in here.items()
+        f"here, {text}": Line2D([], [], color=colour, **look) for text, colour in colours.items()
     }
     look |= {"linewidth": 0, "marker": "D", "fillstyle": "none"}
     marks["published"] = Line2D([], [], color="black", **look)

@@ -64,15 +64,15 @@ def more_circles(runs: pd.DataFrame, by: str, values: tuple[float, ...]) -> Esti
 
 def fewer_imperfections(runs: pd.DataFrame) -> Estimate:
     """Mean imperfections of non-circles at weight decay 0 divided by those at 1."""
-    least, most = _ends(runs[~runs["is_circle"]], "weight_decay", _DECAYS)
-    return contrasts.quotient(*(stats.mean(some["imperfections"]) for some in (least, most)))
+    lowest, highest = _ends(runs[~runs["is_circle"]], "weight_decay", _DECAYS)
+    return contrasts.quotient(*(stats.mean(some["imperfections"]) for some in (lowest, highest)))
 
 
 def shrinkage(magnitudes: pd.DataFrame, what: str, layer: str = "hidden") -> Estimate:
     """Magnitude of a layer at weight decay 0 divided by that at 1; geometric mean over seeds."""
     runs = magnitudes[magnitudes["layer"] == layer].set_index("seed")
-    least, most = (end[what] for end in _ends(runs, "weight_decay", _DECAYS))
-    return stats.geometric_mean(least / most)  # NaN for seeds that are not at both ends
+    lowest, highest = (end[what] for end in _ends(runs, "weight_decay", _DECAYS))
+    return stats.geometric_mean(lowest / highest)  # NaN for seeds that are not at both ends
 
 
 def biases_shrink_more(magnitudes: pd.DataFrame) -> Estimate:

@@ -109,9 +109,7 @@ def structure_steps(
     for run in range(runs):
         weights = {n: torch.as_tensor(a[: len(steps), run].copy()) for n, a in arrays.items()}
         signature = clusters.signature(clusters.embed(weights, of, p), of.tokens, p, k)
-        present.append(
-            clusters.is_head(signature, clusters.FORMING, clusters.MOST_CLUSTERS).numpy()
-        )
+        present.append(clusters.is_head(signature, clusters.FORMING, clusters.MAX_CLUSTERS).numpy())
     windows = np.lib.stride_tricks.sliding_window_view(np.array(present), _IN_A_ROW, axis=1)
     forms = [first(np.array(steps), row) for row in np.all(windows, axis=2)]
     return [

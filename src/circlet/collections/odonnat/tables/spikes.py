@@ -65,7 +65,7 @@ COLUMNS = [
     column("sharpness_quiet", "float64", "another ten earlier; null: a spike lies between"),
 ]
 
-_WINDOW, _FACTOR, _LEAST = 10, 10.0, 1e-4
+_WINDOW, _FACTOR, _MIN_LOSS = 10, 10.0, 1e-4
 _TOGETHER = 16  # spikes measured at once, to limit memory
 
 
@@ -73,7 +73,7 @@ def find(loss: np.ndarray, fit: int) -> list[tuple[int, int]]:
     """First and last index of every spike of a loss curve that is fitted from index ``fit`` on."""
     spikes: list[tuple[int, int]] = []
     for i in range(fit + _WINDOW + 1, len(loss)):
-        if loss[i] > _LEAST and loss[i] > _FACTOR * np.median(loss[i - _WINDOW : i]):
+        if loss[i] > _MIN_LOSS and loss[i] > _FACTOR * np.median(loss[i - _WINDOW : i]):
             if spikes and i - spikes[-1][1] <= _WINDOW:
                 spikes[-1] = (spikes[-1][0], i)
             else:
