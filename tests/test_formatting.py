@@ -19,8 +19,8 @@ def test_numbers_have_three_digits_and_four_from_100_on(value, text):
 
 
 def test_a_change_has_its_sign():
-    found = [formatting.change(value) for value in (1.2345, -1.2345, 0, math.nan)]
-    assert found == ["+1.23", "−1.23", "0", "–"]
+    texts = [formatting.change(value) for value in (1.2345, -1.2345, 0, math.nan)]
+    assert texts == ["+1.23", "−1.23", "0", "–"]
 
 
 def test_an_interval_is_in_brackets_and_a_range_in_words():
@@ -32,8 +32,8 @@ def test_an_interval_is_in_brackets_and_a_range_in_words():
 
 
 def test_durations():
-    found = [formatting.duration(seconds) for seconds in (100, 600, 7200, 200_000)]
-    assert found == ["100 s", "10 min", "2 h", "2 days"]
+    texts = [formatting.duration(seconds) for seconds in (100, 600, 7200, 200_000)]
+    assert texts == ["100 s", "10 min", "2 h", "2 days"]
 
 
 def test_sizes():

@@ -71,10 +71,10 @@ def ways(system: str, device: torch.device = CPU, logs: bool = True) -> dict[Way
     a = point(system, runs, logs)
     size = group_size(a, runs, device)
     train = functools.partial(run_group, a, device=device)
-    found = {("pytorch", size): trainer(train, size)}
+    acts = {("pytorch", size): trainer(train, size)}
     if not native.uncovered(a.system.equations, a.settings.products, device.type):
-        found["kernel", 1] = trainer(functools.partial(native_run.run_alone, a), 1)
-    return found
+        acts["kernel", 1] = trainer(functools.partial(native_run.run_alone, a), 1)
+    return acts
 
 
 def window(act: Act, seconds: float, device: torch.device = CPU) -> float:

@@ -126,9 +126,8 @@ def _run_block(
                 "set a smaller `block`"
             ) from error
         raise
-    unfinished = [status for status in logs["runs"]["status"].to_pylist() if status != "finished"]
-    if unfinished:
-        where, message = "/".join(block.key), f"{len(unfinished)} of {block.count} runs diverged"
+    if unfinished := block.count - logs["runs"]["status"].to_pylist().count("finished"):
+        where, message = "/".join(block.key), f"{unfinished} of {block.count} runs diverged"
         log.info("%s: %s, or those that they start from did", where, message)
     footer = made_by | {
         # Wall-clock time, from which the display estimates the time of other blocks.
