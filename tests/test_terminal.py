@@ -18,6 +18,8 @@ def test_the_plan_says_which_runs_are_finished(tmp_path):
     more = planning.plan(config(tmp_path, seeds={"count": 4}))
     assert "2 of 4 runs are finished." in terminal.plan(more)
     assert "finished" not in terminal.plan(planning.plan(config(tmp_path / "new")))
+    assert "Experiments that only" not in terminal.plan(study)
+    assert "only the results have: e." in terminal.plan(planned(tmp_path, f=experiment()))
 
 
 def test_states_of_blocks(tmp_path):

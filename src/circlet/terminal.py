@@ -93,6 +93,12 @@ def plan(study: Study) -> str:
         f"figures: {' '.join(figures)}",
         f"results: {study.results}",
     ]
+    made = {path.name for path in (study.results / "logs").glob("*")}
+    if others := sorted(made - study.config.experiments.keys() - study.config.parents.keys()):
+        lines.append(
+            f"Experiments that only the results have: {', '.join(others)}. If they belong to "
+            "another config, give each its own `results`: both write the same tables."
+        )
     return "\n".join(lines)
 
 
