@@ -71,6 +71,23 @@ def test_parts_of_new_collections_are_named_and_whole(tmp_path):
     assert 'SYSTEMS = ("my_sums.a",)' in (folder / "tables/sizes.py").read_text()
 
 
+def test_tables_of_shipped_networks_are_checked(mine, capsys):
+    new.make("table", mine, "sizes")
+    file = mine / "tables/sizes.py"
+    edit(file, '("constant_attention",)\n', '("constant_attention", "embedding_mlp")\n')
+    edit(file, 'rows["values"]', 'rows["vlaues"]')
+    status, printed = checked(mine, capsys)
+    assert status == "2 errors" and printed.count("sizes.py:19: KeyError: 'vlaues'") == 2
+    assert "ok    table outcomes of a few runs: " in printed  # after all tables that it reads
+
+
+def test_tables_without_a_system_are_not_checked(mine, capsys):
+    new.make("table", mine, "sizes")
+    edit(mine / "tables/sizes.py", 'SYSTEMS = ("constant_attention",)\n', "")
+    status, printed = checked(mine, capsys)
+    assert status is None and "names no system" in printed
+
+
 def test_a_network_that_multiplies_has_no_frequencies(mine):
     new.make("system", mine, "products")
     edit(mine / "equations/products.py", "pairs.sum(1)", "pairs.prod(1)")
@@ -92,7 +109,6 @@ REFUSED = {
     "twice": (2 * [("system", ".", "a")], "systems/a.py: already exists"),
     "a collection again": ([("collection", ".")], "already exists"),
     "no collection": ([("system", "x", "a")], "there is no such folder"),
-    "no system": ([("table", ".", "a")], r"with: circlet new system /\S+ NAME$"),
     "a name of circlet": ([("collection", "ding")], "circlet has a collection 'ding'"),
 }
 

@@ -74,7 +74,7 @@ def test_galleries_show_the_papers_seeds():
 def drawn(monkeypatch, module, tables, **changes):
     """Draw a figure of a study whose tables hold these frames."""
     study = planning.plan(config(**changes) | {"reproduce": dict.fromkeys(module.ROLES, "e")})
-    monkeypatch.setattr(parquet, "read_table", lambda _, name, role="": tables[name].copy())
+    monkeypatch.setattr(parquet, "read_table", lambda _, name, *__, **___: tables[name].copy())
     return module.draw(study)
 
 
@@ -158,10 +158,14 @@ def test_a_band_closes_where_all_runs_agree_instead_of_breaking_off():
     rows = rows.assign(y_low=[0, math.nan, 2], y_high=[2, math.nan, 4])
     axes = Figure().subplots()
     panels.band(axes, rows, "x", "y", style.BLUE)
-    (band,) = axes.collections
+    band, bars = axes.collections
     (outline,) = band.get_paths()  # one piece
     corners = [{float(y) for at, y in outline.vertices if at == x} for x in range(3)]
     assert corners == [{0, 2}, {2}, {2, 4}]
+    assert not bars.get_paths()
+    panels.band(axes, rows.assign(y_low=[0, 1, 2], y_n=[5, 2, 9]), "x", "y", style.BLUE)
+    ends = [path.vertices.tolist() for path in axes.collections[-1].get_paths()]
+    assert ends == [[[0, 0], [0, 2]], [[2, 2], [2, 4]]]  # for points without neighbours in a band
 
 
 def test_signs_have_the_colours_of_the_explorer():

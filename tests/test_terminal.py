@@ -1,5 +1,7 @@
 """The plan, the status and the failures of a study, as the terminal shows them."""
 
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 from conftest import config, config_of, experiment, flipped, make_tables, planned, ran, run_blocks
@@ -28,6 +30,11 @@ def test_states_of_blocks(tmp_path):
     assert [progress.state(b) for b in blocks] == ["done", "waiting"]
     outdated = next(planning.plan(config(tmp_path, steps=6)).blocks)
     assert progress.state(outdated) == "outdated"
+    point, spec = blocks[0].point, blocks[0].point.system
+    changed = {"embedding_std": replace(spec.parameters["embedding_std"], default=2.0)}
+    system = replace(spec, parameters=spec.parameters | changed)  # of the same version
+    after = replace(point, system=system, parameters=point.parameters | {"embedding_std": 2.0})
+    assert after.spec == point.spec and parquet.differing(after.blocks[0]) == ["parameters"]
     blocks[0].log("curves").unlink()
     assert progress.state(blocks[0]) == "waiting"
     blocks[1].job_log.parent.mkdir(parents=True)

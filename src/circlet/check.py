@@ -29,6 +29,7 @@ from circlet.study import (
     user_collections,
 )
 from circlet.study.blocks import Block
+from circlet.study.declarations import KINDS, declared
 from circlet.study.plan import Study
 from circlet.study.points import Point
 from circlet.study.registry import Collection
@@ -59,13 +60,15 @@ def collection(path: Path) -> Iterator[Finding]:
     yield Finding(subject, f"declares {_count(user_collection)}; names of its parts are valid")
     for name in user_collection.modules("interventions"):
         yield from _tried(name, _intervention(user_collection, name))
-    if not user_collection.modules("systems"):
-        yield Finding(subject, "has no system: its tables and figures were not checked", "note")
-        return
     with tempfile.TemporaryDirectory() as folder:
         study, good = _study(user_collection, Path(folder) / "results"), True
+        if study is None:
+            text = "names no system: its tables and figures were not checked"
+            yield Finding(subject, text, "note")
+            return
         for block in study.blocks:
-            if not block.point.experiment.startswith("role_"):
+            is_system = block.point.experiment.startswith("system_")
+            if is_system and block.point.system.name in user_collection.modules("systems"):
                 for finding in _tried(block.point.system.name, _of_system(block)):
                     yield finding
                     good &= finding.result != "error"
@@ -107,25 +110,32 @@ def _tried(subject: str, tried: Iterator[str]) -> Iterator[Finding]:
 # The study that the checks run.
 
 
-def _study(user_collection: Collection, results: Path) -> Study:
-    """Return a study with an experiment of each system at its defaults, and of each role."""
-    systems = declared_systems.Systems([user_collection])
+def _study(user_collection: Collection, results: Path) -> Study | None:
+    """Return a study with an experiment of each system at its defaults, and of each role.
+
+    The systems are those of the collection, and those that its tables and figures name.
+    """
+    all_systems = declared_systems.Systems([user_collection, *registry.SHIPPED])
+    names = [*user_collection.modules("systems")]
+    for kind in ("tables", "figures"):
+        for module in user_collection.modules(kind).values():
+            names += declared(KINDS[kind], module).systems
+    systems = {name: all_systems[name] for name in names}
     logs = [log.schedule or {} for system in systems.values() for log in system.logs.values()]
     steps = max([STEPS, *(step for log in logs for step in log.get("at", ()))])
     usual = {"steps": steps, "seeds": {"count": RUNS}, "block": RUNS, "dtype": "float64"}
     config: dict[str, Any] = {"results": str(results), "collections": [str(user_collection.folder)]}
     config["experiments"] = {
-        f"system_{name.rpartition('.')[2]}": usual | {"system": name} for name in systems
+        f"system_{name.replace('.', '_')}": usual | {"system": name} for name in systems
     }
     for name, role in user_collection.roles.items():
         needs = role.needs
         experiment = f"role_{name.rpartition('.')[2]}"
         fixed = {k: value for k, value in needs.holds.items() if not isinstance(value, str)}
         settings = usual | {"system": needs.system, "parameters": fixed}
-        if needs.system in systems:
-            parameters = systems[needs.system].parameters
-            swept = (k for k in needs.varies if k in parameters)
-            settings["sweep"] = {k: _two_values(parameters[k]) for k in [*swept][:1]}
+        parameters = all_systems[needs.system].parameters
+        swept = (k for k in needs.varies if k in parameters)
+        settings["sweep"] = {k: _two_values(parameters[k]) for k in [*swept][:1]}
         trial = config | {
             "experiments": config["experiments"] | {experiment: settings},
             "reproduce": config.get("reproduce", {}) | {name: experiment},
@@ -135,7 +145,7 @@ def _study(user_collection: Collection, results: Path) -> Study:
         except ConfigError:
             continue  # no experiment that fits the role could be guessed
         config = trial
-    return planning.plan(config)
+    return planning.plan(config) if config["experiments"] else None
 
 
 def _two_values(parameter: Parameter) -> list[Any]:
@@ -303,7 +313,8 @@ def _diverged(study: Study, results: Path) -> Study:
 
 def _targets(user_collection: Collection, study: Study, when: str) -> Iterator[Finding]:
     """Make the tables and figures of a collection, and the tables and logs that they need."""
-    made = {f"{t.kind}/{t.name}": t for t in (*targets.tables(study), *targets.figures(study))}
+    ordered = targets.ordered(study)
+    made = {f"{target.kind}/{target.name}": target for target in ordered}
     mine = [
         f"{kind}/{name}" for kind in ("tables", "figures") for name in user_collection.modules(kind)
     ]
@@ -313,8 +324,9 @@ def _targets(user_collection: Collection, study: Study, when: str) -> Iterator[F
     done: set[tuple[str, str]] = set()
 
     def make(target: targets.Target) -> Iterator[str]:
-        for needed in reversed(targets.with_dependencies(target)):
-            if (needed.kind, needed.name) not in done:
+        all_needed = targets.with_dependencies(target)
+        for needed in ordered:
+            if needed in all_needed and (needed.kind, needed.name) not in done:
                 for block in needed.study.blocks:
                     if not block.log("runs").exists():
                         job.run_block(block, "cpu")

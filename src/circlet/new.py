@@ -1,7 +1,6 @@
 """Write template files: a collection, a system, a table or a figure that works."""
 
 import keyword
-import shlex
 from pathlib import Path
 from string import Template
 
@@ -25,7 +24,8 @@ FILES = {  # of each kind: where they are in the collection, and their templates
 def make(kind: str, path: Path, name: str | None = None) -> list[Path]:
     """Make a collection, or a part of one that has a name, and return its files.
 
-    A table or a figure is of the first system of the collection. Raises ConfigError.
+    A table or a figure is of the first system of the collection, or else of circlet. Raises
+    ConfigError.
     """
     name = path.resolve().name if name is None else name
     _check_name(name)
@@ -36,7 +36,8 @@ def make(kind: str, path: Path, name: str | None = None) -> list[Path]:
         user_collection = registry.find([str(path)])[-1]
         words["qualified"] = user_collection.qualified(name)
         if kind != "system":
-            words["system"] = _first_system(user_collection)
+            collections = (user_collection, *registry.SHIPPED)
+            words["system"] = next(s for c in collections for s in c.modules("systems"))
     texts = {}
     for place, template in FILES[kind].items():
         text = (TEMPLATES / template).read_text(encoding="utf-8")
@@ -57,16 +58,6 @@ def _check_free(path: Path, name: str) -> None:
         raise ConfigError(f"{path}: circlet has a collection {name!r}; choose another name")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise ConfigError(f"{path}: already exists")
-
-
-def _first_system(user_collection: Collection) -> str:
-    names = [*user_collection.modules("systems")]
-    if not names:
-        raise ConfigError(
-            f"{user_collection.folder}: has no system yet; make one with: "
-            f"circlet new system {shlex.quote(str(user_collection.folder))} NAME"
-        )
-    return names[0]
 
 
 def _write(texts: dict[Path, str]) -> list[Path]:

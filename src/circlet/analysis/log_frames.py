@@ -56,8 +56,9 @@ def groups(
     """Yield each combination of the keys and seeds among ``columns``, and the rows of its runs.
 
     Rows are those of a frame, or of the table with a name; perhaps there are none. Beside the keys
-    are the counts of finished and of planned runs. The order is that of the points, and if there
-    are ``roles``, theirs.
+    are the counts of finished and of planned runs: a run counts as finished if it has a row, so
+    give all runs, and choose among the rows of each group. The order is that of the points, and if
+    there are ``roles``, theirs.
     """
     frame = parquet.read_table(study, table) if isinstance(table, str) else table
     plan = planned(study)

@@ -88,6 +88,16 @@ def check(instance: Any, schema: Schema, prefix: str = "") -> None:
     unknown = [error for error in errors if error.validator == "additionalProperties"]
     if errors:
         raise ConfigError(_explain((unknown or errors)[-1], prefix))
+    _check_finite(prefix, instance)
+
+
+def _check_finite(where: str, value: Any) -> None:
+    """Raise ConfigError if some number is not finite; schemas of JSON cannot say so."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_finite(f"{where}.{key}" if where else str(key), part)
+    elif not is_finite(value):
+        raise ConfigError(f"{where}: {shown(value)} must be finite")
 
 
 def check_list(where: str, schemas: Mapping[str, Schema], name: str, values: list[Any]) -> None:
@@ -103,9 +113,6 @@ def check_values(where: str, schemas: Mapping[str, Schema], values: Mapping[str,
     properties = {name: _bounded(declared) for name, declared in schemas.items()}
     whole = {"type": "object", "additionalProperties": False, "properties": properties}
     check(values, whole, where)
-    for name, value in values.items():
-        if not is_finite(value):
-            raise ConfigError(f"{where}.{name}: {shown(value)} must be finite")
 
 
 def _bounded(declared: Schema) -> Schema:
@@ -183,7 +190,7 @@ def unknown_keys(unknown: list[str], allowed: Collection[str]) -> str:
 def _wrong_type(error: Any, prefix: str) -> str:
     value, expected = error.instance, error.validator_value
     types = {expected} if isinstance(expected, str) else {*expected} - {"null"}
-    text = shown(value)
+    text, message = shown(value), _message(error).replace(", 'null'", "")
     if isinstance(value, list) and prefix.endswith(".parameters"):
         return f"{text} is a list: {_SWEPT}"
     if value is None:
@@ -192,12 +199,12 @@ def _wrong_type(error: Any, prefix: str) -> str:
     if types in ({"array"}, {"array", "object"}):
         return f"{text} must be a list" + (f": write [{_number(value)}]" if _number(value) else "")
     if _looks_like_a_number(value):
-        return f"{_message(error)}: YAML reads it as text, write {_number(value)}"
+        return f"{message}: YAML reads it as text, write {_number(value)}"
     if "object" in types:
         such = error.schema.get("examples", [])
         hint = f", such as {flow(such[0])}" if such else ""
         return f"{text} must be a mapping of keys to values{hint}"
-    return _message(error)
+    return message
 
 
 def _broken_limit(error: Any) -> str:

@@ -70,7 +70,7 @@ def _rounded(value: float, low: float, high: float) -> float:
 
 def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any]:
     """Return the values of a grid; for an integer parameter rounded, without duplicates."""
-    _check_finite(where, kind, numbers)
+    _check_size(where, kind, numbers)
     if kind == "range":
         if any(number != int(number) for number in numbers) or not all(numbers[2:]):
             raise ConfigError(
@@ -100,15 +100,15 @@ def _grid(where: str, kind: str, numbers: list[Any], is_whole: bool) -> list[Any
     return values
 
 
-def _check_finite(where: str, kind: str, numbers: list[Any]) -> None:
-    if any(abs(number) > _LARGEST or math.isnan(number) for number in numbers):
-        raise ConfigError(f"{where}.{kind}: {shown(numbers)}: must be finite numbers")
+def _check_size(where: str, kind: str, numbers: list[Any]) -> None:
+    if any(abs(number) > _LARGEST for number in numbers):
+        raise ConfigError(f"{where}.{kind}: {shown(numbers)}: must be below {_LARGEST:g}")
 
 
 def _check_drawn(where: str, kind: str, numbers: list[Any], is_whole: bool) -> None:
     if kind == "choice":
         return
-    _check_finite(where, kind, numbers)
+    _check_size(where, kind, numbers)
     if len(numbers) != 2:
         raise ConfigError(f"{where}.{kind}: must be the smallest and the largest value")
     if is_whole and any(number != int(number) for number in numbers):

@@ -161,10 +161,14 @@ def band(axes: Axes, rows: pd.DataFrame, x: str, y: str, colour, label: str | No
     """Draw a line of estimates with dots and the band of their 95 % intervals.
 
     Estimates from two runs get no band: their intervals are so wide that it would only hide the
-    dots. Where all runs agree and have no interval, the band narrows to the line.
+    dots. A point between such estimates gets a bar. Where all runs agree and have no interval, the
+    band narrows to the line.
     """
     rows = rows.sort_values(x)
     has_band = rows[f"{y}_n"] > 2
     axes.plot(rows[x], rows[y], color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
     low, high = (rows[f"{y}_{end}"].fillna(rows[y]) for end in ("low", "high"))
     axes.fill_between(rows[x], low, high, where=has_band, color=colour, alpha=0.2, linewidth=0)
+    before, after = (has_band.shift(n, fill_value=False) for n in (1, -1))
+    alone = has_band & ~before & ~after
+    axes.vlines(rows[x][alone], low[alone], high[alone], color=colour, alpha=0.4)

@@ -139,7 +139,12 @@ def differing(block: Block) -> list[str]:
 
 def _differing(block: Block, made: dict[str, Any]) -> list[str]:
     planned, recorded = block.point.spec, made.get("spec") or {}
-    return [_WORDS.get(k) or k for k in planned | recorded if recorded.get(k) != planned.get(k)]
+    names = [_WORDS.get(k) or k for k in planned | recorded if recorded.get(k) != planned.get(k)]
+    # A spec has no defaults, which may have changed since, and later parameters are not recorded.
+    used, given = made.get("parameters") or {}, block.point.parameters
+    if any(used[name] != given[name] for name in used.keys() & given.keys()):
+        names.append("parameters")
+    return [*dict.fromkeys(names)]
 
 
 def statuses(block: Block) -> list[str]:

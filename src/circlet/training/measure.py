@@ -110,7 +110,7 @@ def _signature(point: Point) -> str:
     return repr(
         (
             point.system.name,
-            (point.settings.dtype, point.settings.block),
+            (point.settings.dtype, point.settings.products, point.settings.block),
             shapes,
             weights,
             choices,

@@ -1,7 +1,6 @@
 """Table ``weight_magnitude_means``: mean absolute weights per weight decay and layer (figure 6)."""
 
 from circlet.analysis import log_frames, stats
-from circlet.storage import parquet
 from circlet.storage.schema import COUNTS, Rows, column, estimate
 from circlet.study.plan import Study
 
@@ -18,12 +17,13 @@ COLUMNS = [
 
 def table(study: Study) -> Rows:
     """A row per layer and weight decay: means over runs."""
-    frame = parquet.read_table(study, "weight_magnitudes", "weight_magnitudes")
+    groups = log_frames.groups(study, "weight_magnitudes", ["weight_decay"])
+    ordered = sorted(groups, key=lambda group: group[0]["weight_decay"])
     for layer in ("hidden", "output"):
-        of_layer = log_frames.groups(study, frame[frame["layer"] == layer], ["weight_decay"])
-        for row, runs in sorted(of_layer, key=lambda group: group[0]["weight_decay"]):
+        for row, runs in ordered:
+            of_layer = runs[runs["layer"] == layer]
             yield row | {
                 "layer": layer,
-                **stats.mean(runs["mean_abs_weight"]).columns("mean_abs_weight"),
-                **stats.mean(runs["mean_abs_bias"]).columns("mean_abs_bias"),
+                **stats.mean(of_layer["mean_abs_weight"]).columns("mean_abs_weight"),
+                **stats.mean(of_layer["mean_abs_bias"]).columns("mean_abs_bias"),
             }
