@@ -38,14 +38,16 @@ def test_other_losses_are_not_timed(peers, monkeypatch):
 
 
 def test_a_row_has_every_way(peers, monkeypatch):
-    few = replace(peers.of("constant_attention"), groups=(1, 2))
-    monkeypatch.setattr(peers, "of", lambda system: few)
+    of = peers.of
+    monkeypatch.setattr(peers, "of", lambda system: replace(of(system), groups=(1, 2)))
     monkeypatch.setattr(training, "REPEATS", 1)
     monkeypatch.setattr(training, "SECONDS", 0.01)
-    row, other = map(peers.measure, ("constant_attention", "particles"))
+    systems = ("constant_attention", "particles", "sparse_transformer")
+    row, other, mixed = map(peers.measure, systems)
     assert row["ms"].keys() - {"kernel"} == {"pytorch", "products", *peers.WAYS}
     assert {row["groups"][way] for way in peers.WAYS} <= {1, 2}
     assert other["ms"].keys() - {"kernel"} == {"pytorch"}
+    assert mixed["ms"].keys() - {"kernel"} == {"pytorch", *peers.WAYS}
     assert "\nparticles " in bench.text({"machine": a_machine(), "peers": [row, other]})
 
 

@@ -1,7 +1,6 @@
 """Print the CPU time of a step of the plain loop, per system of the papers: python tests/plain."""
 
 import itertools
-import statistics
 import sys
 from pathlib import Path
 
@@ -24,5 +23,5 @@ if __name__ == "__main__":
             run.step(next(numbers))
             return 1
 
-        times = [1000 * training.window(act, 0.4) for _ in range(6)]
-        print(f"{system}: {statistics.median(times[1:]):.4g} µs")
+        times = training.measure(system, {("plain", 1): act})["ms"]["plain"]
+        print(f"{system}: {1000 * times['min']:.4g} µs")

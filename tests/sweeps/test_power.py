@@ -197,5 +197,6 @@ def test_a_claim_about_a_point_that_is_not_there_says_so(tmp_path):
     needs = power.of_claims(study)
     lacking = [need for need in needs if not need.points]
     assert lacking and all(need.needed is None and "no point has" in need.why for need in lacking)
+    assert not any("weight_decay=0.6" in need.why for need in lacking)
     few = [need for need in needs if need.points and need.needed]
     assert few and all(need.needed > need.n for need in few)

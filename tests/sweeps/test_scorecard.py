@@ -215,6 +215,27 @@ def test_a_claim_is_answered_by_its_row_and_column(monkeypatch):
     assert (other["verdict"], other["note"]) == ("not_run", reason)
 
 
+@pytest.mark.parametrize(
+    ("cells", "written"),
+    [
+        ([0.1, 0.6], "0.60"),
+        ([1.0, 0.001], "1e-3"),
+        ([59, 97], "97"),
+        ([math.nan, 100.0], "100"),
+        ([False, True], "true"),
+        (["all", "0.5"], "0.50"),
+        (["1_1", "1_2"], "1_2"),
+        ([1, 0.0], "-0"),
+        ([5, 10**15], "1000000000000000"),
+    ],
+)
+def test_keys_of_a_row_are_written_as_in_yaml(monkeypatch, cells, written):
+    rows = {"k": cells, "x": 0.5, "x_low": [0.6, 0.2], "x_high": 0.9, "x_n": 9, "n_runs": 9}
+    frame = pd.DataFrame(rows | {"n_planned": 9})
+    assert answer(monkeypatch, frame, rises(keys={"k": written}))["measured_low"] == 0.2
+    assert answer(monkeypatch, frame, rises(keys={"k": "other"}))["verdict"] == "not_run"
+
+
 def test_a_claim_by_a_column_that_its_table_lacks_names_both(monkeypatch):
     one = rises(keys={"size": "1"})
     with pytest.raises(ConfigError, match="lab: one: the table effects has no column 'size'"):

@@ -128,6 +128,7 @@ def test_targets(empty_project):
         ("tables", "table_structures", "figure_e_distributions"),
         ("figures", "figure_e_distributions", "report"),
         ("logs_forces", "particles", "constant_attention"),
+        ("logs_e", "constant_attention", "particles"),
     ):
         done = empty_project.snakemake("--dry-run", target, config="config/mine.yaml").stdout
         assert rule in done

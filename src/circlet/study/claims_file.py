@@ -35,7 +35,7 @@ import csv
 import functools
 import io
 import math
-from pathlib import Path
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -43,7 +43,6 @@ from msgspec import structs
 
 from circlet.errors import ConfigError, check_exist
 from circlet.study.registry import Collection
-from circlet.study.swept import normalised
 
 # Columns that each kind needs; of several names in one string, one is enough.
 NEEDS = {
@@ -110,13 +109,14 @@ def claims(collection: Collection) -> list[Claim]:
     if not path.exists():
         return []
     try:
-        return _claims(collection, path, path.read_text(encoding="utf-8"))
+        return _claims(collection, path.read_text(encoding="utf-8"))
     except (OSError, ValueError, csv.Error) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
 
 
 @functools.cache
-def _claims(collection: Collection, path: Path, text: str) -> list[Claim]:
+def _claims(collection: Collection, text: str) -> list[Claim]:
+    path = collection.folder / "claims.csv"
     lines = (line for line in io.StringIO(text) if not line.startswith("#"))
     reader = csv.DictReader(lines, restval="")
     rows, columns = list(reader), reader.fieldnames or ()
@@ -124,9 +124,9 @@ def _claims(collection: Collection, path: Path, text: str) -> list[Claim]:
         raise ConfigError(f"{path}: has no column {missing[0]!r}")
     if unknown := [n for n in columns if n not in COLUMNS and not n.startswith(WHERE)]:
         raise ConfigError(f"{path}: unknown column {unknown[0]!r} (known: {', '.join(COLUMNS)})")
-    names = [row["claim"] for row in rows]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ConfigError(f"{path}: {min(twice)}: is listed twice")
+    for name, n in Counter(row["claim"] for row in rows).items():
+        if n > 1:
+            raise ConfigError(f"{path}: {name}: is listed twice")
     return [_claim(collection, f"{path}: {row['claim']}", row) for row in rows]
 
 
@@ -140,11 +140,7 @@ def _claim(collection: Collection, where: str, row: dict[str, str]) -> Claim:
             values[name] = _number(f"{where}: {name}", values[name])
     for name, kind in (("table", "tables"), ("figure", "figures"), ("role", "roles")):
         values[name] = collection.resolved(kind, row.get(name, ""))
-    keys = {
-        name.removeprefix(WHERE): normalised(value)
-        for name, value in row.items()
-        if value and name.startswith(WHERE)
-    }
+    keys = {k.removeprefix(WHERE): v for k, v in row.items() if v and k.startswith(WHERE)}
     texts = dict.fromkeys(REQUIRED, "") | values
     claim = Claim(**texts, keys=keys, collection=collection.name)
     tallies = [name for name in TALLIES if name != OTHER]  # OTHER depends on the study

@@ -77,10 +77,7 @@ def unpacked(text: str) -> str:
 
 
 def _study(config: Config, is_checked: bool) -> Study:
-    """Return the study of a config with the defaults of its systems.
-
-    Jobs of blocks get no defaults, because a default of a later release must not repeat them.
-    """
+    """Return the study of a config with the defaults of its systems; `Block.json` has none."""
     collections = registry.find(config.collections)
     systems = declared_systems.Systems(collections)
     if not is_checked:

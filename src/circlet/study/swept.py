@@ -57,12 +57,16 @@ def text(value: Any) -> str:
     return "none" if value is None else canonical(list(value) if type(value) is tuple else value)
 
 
-def normalised(written: str) -> str:
-    """Return a value in a file as `text` gives it: 0.30 is 0.3."""
+def is_written(value: Any, written: str) -> bool:
+    """Return whether a value is the one that a file names: 0.30 is 0.3, and true is True."""
+    return _normalised(text(value)) == _normalised(written)
+
+
+def _normalised(written: str) -> str:
     try:
-        return text(float(written))
+        return text(float(written) + 0.0)  # -0 is 0
     except ValueError:
-        return written
+        return written.title() if written.lower() in ("true", "false") else written
 
 
 def words(name: str) -> str:

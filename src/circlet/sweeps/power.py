@@ -16,7 +16,7 @@ from circlet.analysis import claims, stats, verdicts
 from circlet.storage import parquet
 from circlet.study.plan import Study
 from circlet.study.points import Point
-from circlet.study.swept import Swept, swept, text, value
+from circlet.study.swept import Swept, is_written, swept, value
 from circlet.sweeps.tables import outcome_summary
 
 MIN_RUNS, MAX_RUNS = 6, 1_000_000  # runs to propose; fewer than six do not bound a median
@@ -110,7 +110,7 @@ def of_claims(study: Study) -> list[Need]:
         in_experiment = study.experiment(study.reproduce[claim["role"]])
         of = {k: v for k, v in claim["keys"].items() if k in in_experiment[0].keys}
         points = tuple(
-            p for p in in_experiment if all(text(value(p, k)) == v for k, v in of.items())
+            p for p in in_experiment if all(is_written(value(p, k), v) for k, v in of.items())
         )
         planned = max((point.count for point in points), default=0)
         done = min(1.0, row["n_runs"] / row["n_planned"]) if row["n_planned"] else 1.0

@@ -9,6 +9,7 @@ Under other conditions that the claim ``accepts``, it does not. If a trivial ans
 well, the claim is undecided.
 """
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -66,7 +67,7 @@ def _same(value: Any, text: str) -> bool:
     """Return whether a value meets a condition: a value or, with ``>=``, a lower bound."""
     if text.startswith(">="):
         return float(value) >= float(text[2:])
-    return swept.text(value) == swept.normalised(text)
+    return swept.is_written(value, text)
 
 
 def unmet(study: Study, role: str, conditions: dict[str, str]) -> str:
@@ -159,7 +160,7 @@ def _answer(study: Study, claim: pd.Series) -> dict:
         for name, value in claim["keys"].items():
             if name not in frame:
                 raise ConfigError(_wrong(claim, f"has no column {name!r}"))
-            frame = frame[frame[name].map(swept.text) == value]
+            frame = frame[frame[name].map(partial(swept.is_written, written=value)).astype(bool)]
         if len(frame) > 1:
             text = claims.text_of(claim["keys"]) or "any key"
             raise ConfigError(_wrong(claim, f"has {len(frame)} rows with {text}, not one"))
