@@ -40,7 +40,6 @@ BAD = {
     "infinite": (config(sweep={"weight_decay": [float("inf")]}), "decay.0: inf must be finite"),
     "nan of a milestone": (milestones(low={"metric": "train_loss", "below": float("nan")}),
                       "milestones.low.below: nan must be finite"),
-    "no block": (config(block="ten"), "experiments.e.block: 'ten' is not of type 'integer'"),
     "unknown parameter": (config(sweep={"wd": [1]}), "e.sweep: unknown key 'wd'"),
     "empty sweep": (config(sweep={"weight_decay": []}), "weight_decay: [] should be non-empty"),
     "both fixed and swept": (config(parameters={"p": 5}, sweep={"p": [5]}), "'p' is both"),
@@ -70,8 +69,6 @@ BAD = {
         milestones(wait={
             "from": "memorised_step", "to": "generalised_step", "metric": "test_loss"}),
         "wait: with from and to, remove metric"),
-    "a delay by a metric": (milestones(delay={"metric": "test_loss"}),
-                            "delay: must have a metric, and either above or"),
     "unknown metric": (milestones(fast={"metric": "test_acuracy", "above": 1}),
                        "fast.metric: no system has a metric"),
     "no threshold": (milestones(fast={"metric": "test_loss"}),
@@ -104,15 +101,14 @@ BAD = {
     "epochs": (config(epochs=5), "e.epochs: constant_attention has no batches; give steps"),
     "log of epochs": (config(log={"curves": {"every_epochs": 1}}),
                       "every_epochs: constant_attention has no batch"),
-    "log of epochs of a sweep": (
-        config(system="particles", sweep={"f_a": [1, 2]}, log={"signals": {"every_epochs": 1}}),
-        "every_epochs: particles has no batch"),
     "a former name": (config() | {"measures": []}, "(did you mean 'derived_metrics'? known: "),
     "order": (config(seeds={"count": 2, "order": 1}), "seeds.order: constant_attention has no bat"),
     "no frequencies": (
         config(system="sparse_transformer",
                interventions=[{"scale": {"frequency": 1, "factor": 2.0}}]),
         "scale acts on frequencies, but sparse_transformer has"),
+    "no embedding": (config(system="networks.regression", interventions=[{"freeze": {}}]),
+                     "freeze acts on the embedding, but networks.regr"),
     "products of float64": (
         config(products="tf32", sweep={"dtype": ["float32", "float64"]}),
         "e: p17_d2_wd0_dtype-float64_products-tf32 has products = tf32, which rounds",

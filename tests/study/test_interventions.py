@@ -2,7 +2,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import NETWORKS, config, experiment, planned, refused, run_blocks, trained_logs
+from conftest import NETWORKS, experiment, planned, refused, run_blocks, trained_logs
 from projects import edit
 
 from circlet.errors import CircletError
@@ -84,13 +84,20 @@ def test_order_matters_and_is_kept(tmp_path):
     assert signals(after)[[1, 3, 4, 5]].max() < 1e-12
 
 
-def test_points_are_the_same_whatever_order_their_arguments_are_written_in(tmp_path):
+def test_lists_of_values_are_points_whatever_order_arguments_are_written_in(tmp_path):
     values = {"frequency": [1, 2], "factor": [0.5, 2]}
     turned = {key: values[key] for key in reversed(values)}
     plans = [planned(tmp_path, e=small(interventions=[{"scale": v}])) for v in (values, turned)]
     ends = ["1-factor-0.5", "1-factor-2", "2-factor-0.5", "2-factor-2"]
     for one in (*plans, plans[0].subset(["e"]), planning.plan(json.loads(plans[0].json))):
         assert [p.name.split("scale-frequency-")[1] for p in one.points] == ends
+    assert [p.keys["scale_factor"] for p in plans[0].points] == [0.5, 2, 0.5, 2]
+    kept = [{"keep": {"frequencies": [[1], [1, 2]]}}]
+    seeds = {"count": 2, "embedding": [3, 4]}
+    points = planned(tmp_path, e=small(interventions=kept, seeds=seeds)).points
+    assert len({point.name for point in points}) == 4
+    chosen = {(point.name.rsplit("-", 1)[1], point.seeds(1).embedding) for point in points}
+    assert chosen == {("1", 3), ("1", 4), ("1+2", 3), ("1+2", 4)}
 
 
 def test_frozen_embeddings_stay_and_the_rest_trains(tmp_path):
@@ -171,7 +178,6 @@ def strongest(of):
         ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
         ([{"shrink": {}}], "there is no intervention 'shrink' (there are: scale"),
-        ([{"freeze": {"what": 1}}], "interventions"),
         ([{"change": {"step": 3}}], "change: needs learning_rate or weight_decay"),
         ([{"change": {"step": 3, "weight_decay": -1}}], "weight_decay: -1"),
         ([{"change": {"step": 5, "weight_decay": 3}}], "begins after step 5, but runs have 5"),
@@ -185,24 +191,6 @@ def test_bad_interventions_are_one_line(acts, message):
     two = small(interventions=[{"scale": {"frequency": 1, "factor": [0.5, 2]}}])
     others = {"larger": experiment("embedding_mlp"), "two": two}
     assert message in refused(lambda: planned(**others, e=small(interventions=acts)))
-
-
-def test_an_embedding_that_is_not_there_cannot_be_frozen(tmp_path):
-    study = config(tmp_path, system="networks.regression", interventions=[{"freeze": {}}])
-    said = refused(lambda: planning.plan(study))
-    assert "freeze acts on the embedding, but networks.regr" in said
-
-
-def test_lists_of_values_are_points(tmp_path):
-    acts = [{"scale": {"frequency": [1, 2], "factor": [0.5, 2]}}]
-    whole = planned(tmp_path, e=small(interventions=acts, seeds={"count": 2, "embedding": [3, 4]}))
-    assert len(whole.points) == 8
-    assert len({point.name for point in whole.points}) == 8
-    assert {point.keys["scale_factor"] for point in whole.points} == {0.5, 2.0}
-    assert {point.seeds(1).embedding for point in whole.points} == {3, 4}
-    kept = [{"keep": {"frequencies": [[1], [1, 2]]}}]
-    names = [point.name for point in planned(tmp_path, e=small(interventions=kept)).points]
-    assert [name.rsplit("-", 1)[1] for name in names] == ["1", "1+2"]
 
 
 def test_a_base_may_have_a_base(tmp_path):

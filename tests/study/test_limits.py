@@ -49,9 +49,7 @@ REFUSED = {
     "two zeros": (config(sweep={"weight_decay": [0.0, -0.0]}), "two points are p17_d2_wd0: "),
     "long name": (config(system="embedding_mlp", parameters={"p": 163}, interventions=KEEP),
                   "makes a name of 2"),
-    "nothing to train on": (config(parameters={"train_fraction": 0.001}),
-                            "needs train_fraction * (p * (p + 1) // 2) >= 1"),
-    "nothing to train on, swept": (
+    "nothing to train on": (
         config(system="embedding_mlp", sweep={"p": [59, 3]}, parameters={"train_fraction": 0.1}),
         "p3_d128_train_fraction-0.1_wd0.5 has p = 3, train_fraction = 0.1"),
     "many logged steps": (config(steps=10**7, log={"parameters": {"every": 1}}),
@@ -59,10 +57,6 @@ REFUSED = {
     "large log": (config(steps=10**6, log={"parameters": {"every": 1}},
                          block=40, seeds={"count": 40}),
                   "e.log.parameters: a block of p17_d2_wd0 would have 27640027640 values"),
-    "large log of embeddings": (config(system="particles", steps=10**8,
-                                       log={"embeddings": {"every": 1}}), "e.log.embeddings"),
-    "many names": (config(system="sparse_transformer", steps=2 * 10**7,
-                          log={"gradient_norms": {"every": 1}}), "e.log.gradient_norms"),
     "large parameter": (config(parameters={"hidden": 2**31}), "hidden: 2147483648 is greater"),
     "many steps": (config(steps=10**18), "steps: 1000000000000000000 is greater than"),
     "many epochs": (config(system="sparse_transformer", epochs=2**30), "are 68719476736 steps"),

@@ -69,7 +69,7 @@ def test_the_job_of_a_block_has_the_names_and_makes_what_is_planned(sweep):
     kinds = ("curves", "signals", "embeddings", "parameters")
     systems = () if sweep else SYSTEMS  # the same with any sweep
     for system, kind in ((s, k) for s in systems for k in kinds if k in SYSTEMS[s].kinds):
-        for i, schedule in enumerate(({}, {"every": 2}, {"at": [3]}, {"every": 50})):
+        for i, schedule in enumerate(({}, {"every": 2}, {"at": [3, 5]}, {"every": 50})):
             experiments[f"{system}_{kind}_{i}"] = experiment(system, log={kind: schedule})
     blocks = list(planned(**experiments).blocks)
     assert {block.point.experiment for block in blocks} == experiments.keys()
@@ -230,7 +230,3 @@ def test_a_log_that_a_system_lacks_may_be_switched_off():
     off = config(system="particles", parameters={}, log={"curves": None})
     plain = config(system="particles", parameters={}, log={})
     assert planning.plan(off).points[0].spec == planning.plan(plain).points[0].spec
-
-
-def test_a_log_at_the_last_step_is_allowed():
-    planning.plan(config(log={"embeddings": {"at": [5]}}))

@@ -32,8 +32,7 @@ def without(*names):
 # Changes return the listed folders if these are not the collection alone. For wrong files see
 # test_wrong_collections.py.
 WRONG = {
-    "no folder": (lambda mine: [mine / "x"], "mine/x: there is no such folder"),
-    "a file": (lambda mine: [mine / "run_list.py"], "run_list.py: there is no such folder"),
+    "no folder": (lambda mine: [mine / "run_list.py"], "run_list.py: there is no such folder"),
     "a name that is none": (moved("My-own"), "My-own: its folder must be named with lower-case"),
     "a word of Python": (moved("import"), "import: its folder must be named with lower-case"),
     "the name of a shipped one": (moved("ding"), "ding: circlet has a collection 'ding'; rename"),

@@ -109,7 +109,8 @@ def test_keys_follow_config_tables_and_what_is_missing(tmp_path):
 
     study = planning.plan(config(tmp_path, seeds={"count": 4}))
     before = keys(study)
-    assert keys(planning.plan(config(tmp_path, seeds={"count": 4}))) == before
+    again = config(tmp_path, seeds={"count": 4}) | {"checkpoints": "s3://bucket/checkpoints"}
+    assert keys(planning.plan(again)) == before
     for other in (
         planning.plan(config(tmp_path, seeds={"count": 4}, steps=6)),
         study.partial(list(study.blocks)[:1]),

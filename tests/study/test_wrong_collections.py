@@ -129,7 +129,8 @@ def test_a_wrong_file_is_one_line_that_names_it(mine, file, old, new, expected):
     assert said.startswith(f"{path}:") and expected in said
 
 
-def test_a_collection_may_be_a_package_with_modules_of_its_own(mine):
+def test_a_collection_may_be_a_package_and_its_declarations_may_have_types(mine):
+    edit(mine / "tables/distances.py", "TABLES =", "TABLES: tuple[str, ...] =")
     for folder in ("tables", "figures", "plots"):
         (mine / folder).mkdir(exist_ok=True)
         (mine / folder / "__init__.py").write_text("HEIGHT = 3\n")
@@ -146,8 +147,3 @@ def test_the_plan_says_it(mine, tmp_path, error_of):
     (tmp_path / "study.yaml").write_text(str(config_of(mine)))
     said = f"error: {tmp_path}/study.yaml: {mine}/tables/other.py: does not declare COLUMNS\n"
     assert error_of("plan", "--configfile", tmp_path / "study.yaml") == said
-
-
-def test_declarations_may_have_types(mine):
-    edit(mine / "tables/distances.py", "TABLES =", "TABLES: tuple[str, ...] =")
-    planning.plan(config_of(mine))

@@ -110,15 +110,6 @@ def test_a_failure_is_told(empty_project):
     assert '"experiments"' not in said
 
 
-def test_no_result_depends_on_where_checkpoints_are_copied(tmp_path):
-    study = config(tmp_path / "results")
-    keys = [
-        [t.key for t in targets.ordered(planning.plan(study | {"checkpoints": address}))]
-        for address in (None, "s3://bucket/checkpoints")
-    ]
-    assert keys[0] == keys[1]
-
-
 def test_figures_that_take_little_training_come_first_with_what_they_are_made_from():
     study = planning.plan_file(ROOT / "config/config.yaml")
     figures = targets.figures(study)
