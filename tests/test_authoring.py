@@ -63,8 +63,6 @@ def test_parts_of_new_collections_are_named_and_whole(tmp_path):
     with pytest.raises(ConfigError, match=r"c\.yaml: already exists"):
         new.make("system", folder, "c")
     assert not (folder / "systems").exists()
-    with pytest.raises(ConfigError, match="must be lower-case"):
-        new.make("system", folder, "")
     for name in ("b", "a"):
         new.make("system", folder, name)
     new.make("table", folder, "sizes")
@@ -105,7 +103,7 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
 REFUSED = {
     "a word of Python": ([("system", ".", "class")], "'class': must be lower-case"),
     "capitals": ([("table", ".", "Sizes")], "'Sizes': must be lower-case letters"),
-    "a name with a dot": ([("figure", ".", "a.b")], "'a.b': must be lower-case"),
+    "no name": ([("figure", ".", "")], "'': must be lower-case"),
     "twice": (2 * [("system", ".", "a")], "systems/a.py: already exists"),
     "a collection again": ([("collection", ".")], "already exists"),
     "no collection": ([("system", "x", "a")], "there is no such folder"),
@@ -262,7 +260,12 @@ EDITS = {
     "a docstring": ("equations", '"""Logits are', '"""Logits are, of course,', "done"),
     "its loss": ("equations", "0.8 * len", "0.7 * len", "outdated"),
     "a default": ("systems", '"Neurons.", 8', '"Neurons.", 9', "waiting"),  # part of its name
-    "a default that no name has": ("systems", 'LEARNING_RATE,\n        "w', None, "outdated"),
+    "a default that no name has": (
+        "systems",
+        '"learning_rate": LEARNING_RATE',
+        '"learning_rate": integer("x", 1)',
+        "outdated",
+    ),
     "a schedule that no config gives": (
         "systems",
         '"curves": Log({"every": 10})',
@@ -278,12 +281,7 @@ def test_runs_follow_the_equations(network, tmp_path, kind, old, replacement, st
     study = study_of(network, tmp_path / "results")
     job.run_block(next(study.blocks), "cpu")
     assert [now for _, now in progress.states(study)] == ["done"]
-    file = network / kind / "quadratic.py"
-    if replacement is None:
-        edit(file, '"learning_rate": LEARNING_RATE', '"learning_rate": number("x", 0.02)')
-        edit(file, "SystemSpec, integer", "SystemSpec, integer, number")
-    else:
-        edit(file, old, replacement)
+    edit(network / kind / "quadratic.py", old, replacement)
     again = study_of(network, tmp_path / "results")
     assert [now for _, now in progress.states(again)] == [state]
     said = list(progress.edited_systems(again, progress.states(again)))

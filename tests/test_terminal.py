@@ -10,7 +10,7 @@ from projects import edit
 from circlet import cli, terminal
 from circlet.errors import ConfigError, LogError
 from circlet.storage import parquet, progress
-from circlet.study import fingerprint, planning, targets
+from circlet.study import fingerprint, planning
 from circlet.training import job
 
 
@@ -171,15 +171,6 @@ def test_status_names_systems_that_were_edited_after_their_golden_values(half_do
     monkeypatch.setattr(fingerprint, "of_system", lambda _: "other")
     said = "constant_attention was edited after its golden values were checked; raise `version` in "
     assert said in terminal.status(study)
-
-
-def test_tables_that_failed_are_named(half_done):
-    study, second = half_done
-    job.run_block(second, "cpu")
-    table = next(p for p in targets.tables(study) if p.name == "runs")
-    table.job_log.parent.mkdir(parents=True)
-    table.job_log.write_text("error: x.parquet: is damaged\n")
-    assert f"runs: x.parquet: is damaged (log: {table.job_log})" in terminal.failures(study, "")
 
 
 def test_parents_that_are_not_there_are_said_before_anything_runs(tmp_path):

@@ -63,20 +63,16 @@ def test_what_is_prepared_for_the_first_steps_does_not_count_in_the_time_left(
 
 
 def test_a_block_that_failed_or_went_silent_does_not_run(study):
+    """A job that failed before it began is tried again, and has not failed under this Snakemake."""
     first, second, _ = study.ordered_blocks
-    said(first, "error: the disk is full\n")
-    said(second, "e/p/00002-00003: 50 % done, about 3 s left\n", age=2 * watch.FRESH)
+    running = "e/p/00002-00003: 50 % done, about 3 s left\n"
+    said(first, "error: the disk is full\n", age=10)
+    said(second, running, age=2 * watch.FRESH)
     state = watch.Watch(study).look()
     assert state.running == {}
     assert state.failed == {"/".join(first.key): "the disk is full"}
     assert "1 failed" in watch.summary(state, None)
-
-
-def test_what_jobs_said_before_it_began_does_not_count(study):
-    """A job that failed before is tried again, and has not failed under this Snakemake yet."""
-    first, second, _ = study.ordered_blocks
-    said(first, "error: the disk is full\n", age=10)
-    said(second, "e/p/00002-00003: 50 % done, about 3 s left\n", age=10)
+    said(second, running, age=10)
     state = watch.Watch(study, since=time.time() - 5).look()
     assert not state.failed and not state.running and state.share == 0
 
@@ -91,32 +87,23 @@ def test_a_figure_made_before_it_began_is_not_shown(study):
         assert looking.look().figure == (figure if shown else None)
 
 
-def test_only_what_is_made_counts(study):
-    first, second, _ = study.ordered_blocks
-    for block in (first, second):
-        job.run_block(block, "cpu")
-    table = study.table("runs")
-    looking = watch.Watch(study, requested=[*second.logs, table])
-    state = looking.look()
-    assert state.runs == (2, 2) and state.targets == (0, 1)
-
-
-def test_what_is_made_again_is_not_done_before(study):
-    block = study.ordered_blocks[0]
-    job.run_block(block, "cpu")
-    path = block.log("runs")
-    looking = watch.Watch(study, old={path: path.stat().st_mtime})
-    assert looking.look().runs == (0, 6)
-    os.utime(path, (0, 0))
-    assert looking.look().runs == (2, 6)
-
-
-def test_outdated_logs_and_tables_are_not_done(study):
+def test_what_is_requested_counts_unless_it_is_outdated_or_made_again(study):
     make_tables(run_blocks(study), "runs")
-    edited = planning.plan(config(study.results, steps=6, seeds={"count": 6}))
-    for one, runs, tables in ((study, 6, 1), (edited, 0, 0)):
-        state = watch.Watch(one).look()
-        assert (state.runs, state.targets[0]) == ((runs, 6), tables)
+    block, edited = study.ordered_blocks[0], config(study.results, steps=6, seeds={"count": 6})
+    path = block.log("runs")
+    again = watch.Watch(study, old={path: path.stat().st_mtime})
+    requested = [*block.logs, study.table("runs"), study.table("structures")]
+    for looking, runs, tables in (
+        (watch.Watch(study), (6, 6), 1),
+        (watch.Watch(planning.plan(edited)), (0, 6), 0),
+        (watch.Watch(study, requested=requested), (2, 2), 1),
+        (again, (4, 6), 1),
+    ):
+        state = looking.look()
+        assert (state.runs, state.targets[0]) == (runs, tables)
+    assert watch.Watch(study, requested=requested).look().targets == (1, 2)
+    os.utime(path, (0, 0))
+    assert again.look().runs == (6, 6)
 
 
 def state(share=0.0, **changes):

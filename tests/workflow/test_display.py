@@ -105,6 +105,8 @@ def test_a_failure_is_told(empty_project):
     assert "Job stats" not in said and "Finished job" not in said
     error = "a bug, please report it: ValueError: on purpose\n"
     assert f"\nfailed: table runs: {error}" in done.stderr, done.stderr
+    log = "results/mine/job_logs/tables/runs.log"
+    assert f"1 failed:\n  runs: {error.strip()} (log: {log})" in done.stderr, done.stderr
     # The error comes before its traceback, and the command with its config is not shown.
     assert done.stderr.index(f"\nerror: {error}") < done.stderr.index("Traceback")
     assert '"experiments"' not in said
