@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 
 import mlcroissant
 import numpy as np
@@ -71,13 +70,8 @@ def plain(value):
     return None if value is None or value != value else value
 
 
-@pytest.mark.parametrize("kind", ["folder", "archive"])
-def test_it_is_loaded_as_the_results_are(kind, smoke, published, tmp_path):
-    place = published
-    if kind == "archive":
-        place = tmp_path / "smoke.zip"
-        zipfile.main(["-c", str(place), str(published)])
-    here, there = circlet.load(smoke, "arrow"), circlet.load(place, "arrow")
+def test_it_is_loaded_as_the_results_are(smoke, published):
+    here, there = circlet.load(smoke, "arrow"), circlet.load(published, "arrow")
     assert there.tables == here.tables and there.logs == here.logs
     for name in here.tables:
         table = there.table(name)

@@ -77,17 +77,6 @@ def interrupt(block, steps):
     assert not block.log("runs").exists()
 
 
-def kill(block, steps):
-    """End a run of a block at a step, at once like SIGKILL: nothing is saved then."""
-
-    def killed(done, _):
-        if done == steps:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        job.run_block(block, "cpu", killed)
-
-
 def steps_of(block):
     """Run a block to its end and return the steps that it takes."""
     seen = []
@@ -125,15 +114,6 @@ def test_an_interrupted_block_ends_as_if_nothing_had_happened(tmp_path, engine, 
     assert not block.checkpoint.exists()
     assert parquet.footer(block.log("runs"))["interruptions"] == len(steps)
     assert (parquet.read_log(block, "runs")["seconds"] > 1e-4).all()
-
-
-def test_a_killed_block_goes_on_from_its_last_checkpoint(tmp_path, monkeypatch):
-    """SIGKILL comes without another signal, so only the regular checkpoints exist."""
-    clock = iter(range(100_000))  # a second passes at each look at the clock
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(clock))
-    block = block_of(tmp_path)
-    kill(block, 35)
-    assert 15 < steps_of(block)[0] < 35
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@
 
 import pytest
 from conftest import config, ran, run_blocks
-from test_checkpoints import SYSTEMS, kill, steps_of
+from test_checkpoints import SYSTEMS, steps_of
 from test_checkpoints import logs as logs_of
 
 from circlet.study import planning
+from circlet.training import job
 
 
 def keeping(folder, steps, **changes):
@@ -60,7 +61,9 @@ def test_what_does_not_fit_begins_anew(tmp_path, caplog, changes, why):
     assert logs(again) == logs(made(tmp_path / "b", **other))
 
 
-def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
+def test_a_run_that_goes_on_and_is_killed_resumes_from_its_regular_checkpoint(
+    tmp_path, monkeypatch
+):
     """A checkpoint also stores the kept states of groups that have not started."""
     settings = {"system": "embedding_mlp", **SYSTEMS["embedding_mlp"]}  # each run is a group
     made(tmp_path / "a", 20, **settings)
@@ -69,7 +72,13 @@ def test_a_run_that_goes_on_and_is_interrupted_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr("circlet.training.checkpoint.Checkpoint.due", lambda self: True)
     monkeypatch.setattr("circlet.training.native_run.FIRST", 1)  # reports every step
     monkeypatch.setattr("circlet.training.native_run.LONGEST", 0.0)
-    kill(block, 30)
+
+    def killed(done, _):
+        if done == 30:
+            raise KeyboardInterrupt  # at once, like SIGKILL: nothing is saved then
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run_block(block, "cpu", killed)
     steps = steps_of(block)
     assert steps == [*range(30, 41), *range(61, 81)] or steps == [*range(31, 41), *range(61, 81)]
     assert logs(longer) == logs(made(tmp_path / "b", 40, **settings))

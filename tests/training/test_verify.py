@@ -101,7 +101,6 @@ def of(tmp_path, changes, batched=True, runs=5, **settings):
 
 # By name: whether runs advance together, and what differs from the usual network.
 EQUAL = {
-    "the usual": (True, {}),
     "weights that the loss does not use": (
         True, {"init": "self.spare = nn.Linear(3, 3)"}),
     "complex buffers": (
