@@ -163,9 +163,9 @@ use rule * from circlet
 """
 
 
-@pytest.fixture
-def deployed(tmp_path, python):
-    """The result of `snakedeploy deploy-workflow` on a repository, beside an installed package.
+@pytest.mark.slow
+def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(tmp_path, python):
+    """This is the result of `snakedeploy deploy-workflow`, beside an installed package.
 
     snakedeploy names the file by ``github(...)``; one in a repository on disk is read the same way.
     Before version 0.17 snakedeploy left out ``profiles``.
@@ -174,20 +174,14 @@ def deployed(tmp_path, python):
     git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "All"]):
         subprocess.run([*git, *command], check=True)
-    folder = Folder(tmp_path / "deployed", python=python)
-    (folder.path / "workflow").mkdir()
-    (folder.path / "workflow/Snakefile").write_text(DEPLOYED.format(repository=str(repository)))
-    shutil.copytree(repository / "config", folder.path / "config")
-    shutil.rmtree(repository / "src")  # so that the installed package is used
-    (folder.path / "config/config.yaml").write_text(
-        dumped(config(system="particles") | {"reproduce": {}, "figures": []})
-    )
-    return folder
-
-
-@pytest.mark.slow
-def test_what_snakedeploy_lays_out_runs_with_the_command_of_the_catalog(deployed):
+    deployed = Folder(tmp_path / "deployed", python=python)
     folder = deployed.path
+    (folder / "workflow").mkdir()
+    (folder / "workflow/Snakefile").write_text(DEPLOYED.format(repository=str(repository)))
+    shutil.copytree(repository / "config", folder / "config")
+    shutil.rmtree(repository / "src")  # so that the installed package is used
+    study = config(system="particles") | {"reproduce": {}, "figures": []}
+    (folder / "config/config.yaml").write_text(dumped(study))
     deployed.run("snakemake", "--cores", "all")
     for name in ("tables/runs.parquet", "report.html", "explorer.html"):
         assert (folder / "results" / name).exists()

@@ -76,28 +76,24 @@ def test_an_error_in_the_config_of_a_module_is_one_line(tmp_path, study, line):
 
 
 @pytest.mark.slow
-def test_modules_that_write_to_the_same_folder_are_refused(tmp_path):
-    other = STUDY | {"experiments": {"f": experiment("particles")}}
+def test_modules_with_one_folder_of_results_or_one_name_of_collections_are_refused(tmp_path):
+    """Collections of one name would be the same Python package."""
     text = HEAD + module("one", prefix="") + module("two", prefix="")
+    other = STUDY | {"experiments": {"f": experiment("particles")}}
     folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other})
     assert folder.line("--dry-run").startswith(
         "error: module two: results: module one writes to results, too; give each module its own "
     )
-    folder = Folder(tmp_path / "host", text, {"one": STUDY, "two": other | {"results": "more"}})
+    Folder(folder.path, config={"one": STUDY, "two": other | {"results": "more"}})
     assert "two_particles" in folder.snakemake("--dry-run", "two_logs")
-
-
-@pytest.mark.slow
-def test_collections_of_one_name_in_two_modules_are_refused(tmp_path):
-    """Both collections would be the same Python package."""
-    folders = [tmp_path / "host" / place / "mine" for place in ("a", "b")]
-    for copy in folders:
-        copy_collection(copy)
-    given = {name: config_of(str(copy)) for name, copy in zip(("one", "two"), folders, strict=True)}
-    folder = Folder(tmp_path / "host", HEAD + module("one") + module("two"), given)
+    one, two = (folder.path / place / "mine" for place in ("a", "b"))
+    copy_collection(one)
+    copy_collection(two)
+    studies = {"one": config_of(one), "two": config_of(two) | {"results": "more"}}
+    Folder(folder.path, config=studies)
     assert folder.line("--dry-run") == (
-        f"error: module two: collections: {folders[1]} and {folders[0]} of another module have one "
-        "name; rename one"
+        f"error: module two: collections: {two} and {one} of another module have one name; rename "
+        "one"
     )
 
 
