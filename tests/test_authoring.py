@@ -103,6 +103,7 @@ def test_a_network_that_multiplies_has_no_frequencies(mine):
 REFUSED = {
     "a word of Python": ([("system", ".", "class")], "'class': must be lower-case"),
     "capitals": ([("table", ".", "Sizes")], "'Sizes': must be lower-case letters"),
+    "a name with a dot": ([("figure", ".", "a.b")], "'a.b': must be lower-case"),
     "no name": ([("figure", ".", "")], "'': must be lower-case"),
     "twice": (2 * [("system", ".", "a")], "systems/a.py: already exists"),
     "a collection again": ([("collection", ".")], "already exists"),

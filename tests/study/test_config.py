@@ -40,6 +40,7 @@ BAD = {
     "infinite": (config(sweep={"weight_decay": [float("inf")]}), "decay.0: inf must be finite"),
     "nan of a milestone": (milestones(low={"metric": "train_loss", "below": float("nan")}),
                       "milestones.low.below: nan must be finite"),
+    "no block": (config(block="ten"), "experiments.e.block: 'ten' is not of type 'integer'"),
     "unknown parameter": (config(sweep={"wd": [1]}), "e.sweep: unknown key 'wd'"),
     "empty sweep": (config(sweep={"weight_decay": []}), "weight_decay: [] should be non-empty"),
     "both fixed and swept": (config(parameters={"p": 5}, sweep={"p": [5]}), "'p' is both"),

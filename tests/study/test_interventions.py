@@ -178,6 +178,7 @@ def strongest(of):
         ([{"keep": {"frequencies": [1, 9]}}], "there is no frequency 9"),
         ([{"construct": {"ratio": 1.5}}], "greater than the maximum"),
         ([{"shrink": {}}], "there is no intervention 'shrink' (there are: scale"),
+        ([{"freeze": {"what": 1}}], "interventions"),
         ([{"change": {"step": 3}}], "change: needs learning_rate or weight_decay"),
         ([{"change": {"step": 3, "weight_decay": -1}}], "weight_decay: -1"),
         ([{"change": {"step": 5, "weight_decay": 3}}], "begins after step 5, but runs have 5"),
