@@ -70,6 +70,8 @@ BAD = {
         milestones(wait={
             "from": "memorised_step", "to": "generalised_step", "metric": "test_loss"}),
         "wait: with from and to, remove metric"),
+    "a delay by a metric": (milestones(delay={"metric": "test_loss"}),
+                            "delay: must have a metric, and either above or"),
     "unknown metric": (milestones(fast={"metric": "test_acuracy", "above": 1}),
                        "fast.metric: no system has a metric"),
     "no threshold": (milestones(fast={"metric": "test_loss"}),

@@ -130,7 +130,7 @@ def test_a_wrong_file_is_one_line_that_names_it(mine, file, old, new, expected):
 
 
 def test_a_collection_may_be_a_package_and_its_declarations_may_have_types(mine):
-    edit(mine / "tables/distances.py", "TABLES =", "TABLES: tuple[str, ...] =")
+    edit(mine / "figures/distances.py", "TABLES =", "TABLES: tuple[str, ...] =")
     for folder in ("tables", "figures", "plots"):
         (mine / folder).mkdir(exist_ok=True)
         (mine / folder / "__init__.py").write_text("HEIGHT = 3\n")
