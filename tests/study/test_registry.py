@@ -160,18 +160,14 @@ def test_another_folder_of_the_same_name_is_read_anew(mine, tmp_path):
     assert read[0][1] != read[1][1]
 
 
-def test_a_link_has_its_own_name(mine, tmp_path):
-    (mine.rename(tmp_path / "mine-v2"))
-    (tmp_path / "link").mkdir()
-    link = tmp_path / "link/mine"
-    link.symlink_to(tmp_path / "mine-v2")
-    assert planning.plan(config_of(link)).collections[-1].name == "mine"
-
-
-def test_a_config_may_lie_in_its_collection(mine):
+def test_a_link_has_its_own_name_and_a_config_may_lie_in_its_collection(mine, tmp_path):
     (mine / "configs").mkdir()
     for folder in (mine / "configs/..", f"{mine}/."):
         assert planning.plan(config_of(folder)).collections[-1].name == "mine"
+    link = tmp_path / "link/mine"
+    link.parent.mkdir()
+    link.symlink_to(mine.rename(tmp_path / "mine-v2"))
+    assert planning.plan(config_of(link)).collections[-1].name == "mine"
 
 
 def test_equations_may_be_those_of_another_system(mine):

@@ -241,6 +241,20 @@ def test_another_version_of_the_package_is_one_line(tmp_path):
     assert f"is not installed; install circlet {circlet.__version__} there" in folder.line("-n")
 
 
+def test_without_the_package_the_linter_sees_a_rule_of_each_kind(empty_project, tmp_path):
+    """As where only Snakemake is installed: in the environment of Snakemake's catalog."""
+    for hidden in ("circlet", "msgspec", "pyarrow", "torch"):
+        (tmp_path / f"{hidden}.py").write_text("raise ImportError")
+    for name in ("simulate", "targets"):
+        rules = empty_project.folder / f"workflow/rules/{name}.smk"
+        rules.write_text(re.sub(r"\n        log:\n.*", "", rules.read_text()))
+    folder = Folder(empty_project.folder)
+    said = folder.run("snakemake", "--lint", check=False, PYTHONPATH=str(tmp_path))
+    kinds = {"system", "one_of_tables", "one_of_figures", "report", "explorer"}
+    assert set(re.findall(r"Lints for rule (\w+)", said)) == kinds
+    assert set(re.findall(r"^ +\* (.+):$", said, re.MULTILINE)) == {"No log directive defined"}
+
+
 def test_the_changelog_begins_with_the_version():
     text = (ROOT / "CHANGELOG.md").read_text()
     assert re.search(r"^## (\S+)", text, re.MULTILINE)[1] == circlet.__version__

@@ -11,9 +11,6 @@ from test_workflow import FIGURES, STUDY
 from circlet.storage import parquet
 from circlet.study import planning
 
-COMMAND = ("logs", "--snakefile", ROOT / "Snakefile", "--cache", "particles",
-           "--configfile", "config.yaml")  # fmt: skip
-
 
 @pytest.mark.slow
 def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
@@ -23,7 +20,9 @@ def test_a_block_of_two_studies_is_trained_once(tmp_path, monkeypatch):
     for name, count in (("first", 4), ("second", 6)):
         study = config(system="particles", seeds={"count": count})
         folder = Folder(tmp_path / name, config=study)
-        folder.snakemake(*COMMAND, SNAKEMAKE_OUTPUT_CACHE=str(store))
+        command = ("logs", "-s", ROOT / "Snakefile", "--cache", "particles")
+        options = ("--configfile", "config.yaml")
+        folder.snakemake(*command, *options, SNAKEMAKE_OUTPUT_CACHE=str(store))
         monkeypatch.chdir(folder.path)
         blocks = list(planning.plan(study).blocks)
         assert not any(map(parquet.differing, blocks))
