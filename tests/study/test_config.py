@@ -3,12 +3,11 @@ import json
 import pytest
 import reference
 import yaml
-from conftest import ROOT, SYSTEMS, config, experiment, planned, refused
+from conftest import ROOT, SYSTEMS, config, experiment, refused
 
 from circlet.config import schema
 from circlet.config.collection import CollectionFile
 from circlet.config.experiment import Schedule, Seeds
-from circlet.errors import ConfigError
 from circlet.study import planning, registry
 
 LOW = {"metric": "test_loss", "below": 1}
@@ -54,6 +53,9 @@ BAD = {
     "late step": (config(log={"embeddings": {"at": [6]}}), "log.embeddings.at: step 6 is beyond"),
     "role of nobody": (config() | {"reproduce": {"table1": "x"}}, "experiment 'x' (there are: e)"),
     "role in 3-D": (config(parameters={"d": 3}) | {"reproduce": {"table1": "e"}}, "with d = 2"),
+    "role without the signals that it fits": (
+        config(system="embedding_mlp", steps=50, log={"signals": {"every": 5}})
+        | {"reproduce": {"ode_dimensions": "e"}}, "logs signals of every step to 50, e does not"),
     "number as a name": ({"results": "r", "experiments": {2024: experiment()}},
                          "2024 is not a valid name"),
     "keys of mixed types": (config() | {1: 2, "x": 3}, "unknown key '1', 'x'"),
@@ -164,13 +166,3 @@ def test_shipped_configs_write_to_different_folders():
     studies = [yaml.safe_load(path.read_text()) for path in (ROOT / "config").glob("*.yaml")]
     folders = {study.get("results", "results") for study in studies}
     assert len(folders) == len(studies) > 5
-
-
-def test_a_role_needs_the_signals_that_it_fits():
-    def study(**log):
-        settings = experiment("embedding_mlp", steps=50, log=log)
-        return planned("r", {"reproduce": {"ode_dimensions": "e"}}, e=settings)
-
-    assert study(signals={"every": 1})
-    with pytest.raises(ConfigError, match="logs signals of every step to 50, e does not"):
-        study(signals={"every": 5})

@@ -1,7 +1,6 @@
 """The resources that a plan requests from a scheduler, against those that blocks use."""
 
 import os
-import shutil
 
 import pytest
 from conftest import ROOT, config, output_of
@@ -95,19 +94,11 @@ def test_checkpoints_are_within_the_memory_of_a_block(tmp_path):
     assert peak <= cost.memory_mb(next(study.blocks))
 
 
-@pytest.fixture(scope="module")
-def results(finished, tmp_path_factory):
-    """Return a folder with a copy of the results of the smoke study."""
-    folder = tmp_path_factory.mktemp("tables")
-    shutil.copytree(finished.folder / "results", folder / "results")
-    return folder
-
-
 @pytest.mark.parametrize("name", ["survival", "forecast"])
-def test_tables_stay_within_their_memory(results, name):
+def test_tables_stay_within_their_memory(project, name):
     table = next(p for p in targets.tables(STUDY) if p.name == name)
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    peak = peak_mb("table", name, "--study", STUDY.json, cwd=results, env=environment)
+    peak = peak_mb("table", name, "--study", STUDY.json, cwd=project.folder, env=environment)
     assert peak <= table.memory_mb
 
 
