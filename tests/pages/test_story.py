@@ -79,15 +79,15 @@ def test_claims_that_deviate_for_one_reason_are_told_once_and_repeats_of_a_test_
     other = {"verdict": "deviates"}
     agreeing = ({}, {"verdict": "compatible"}, {"verdict": "not_run"})
     groups = story.differing(card(same, other, same, same | {"tally": "repeat"}, other, *agreeing))
-    names = [[row["claim"] for row in one.claims] for one in groups]
-    assert names == [["c0", "c2"], ["c1"], ["c4"]]
-    assert [one.reason for one in groups] == ["The line is flatter.", "", ""]
+    assert [(reason, [row["claim"] for row in rows]) for reason, rows in groups] == [
+        ("The line is flatter.", ["c0", "c2"]), ("", ["c1"]), ("", ["c4"]),
+    ]  # fmt: skip
 
 
 def test_other_runs_than_the_published_ones_are_a_reason_unless_one_is_recorded():
     other = {"verdict": "deviates", "tally": "other", "note": "runs with steps 9, the paper has 99"}
     groups = story.differing(card(other, other | {"reason": "Known."}))
-    assert {one.reason for one in groups} == {"Runs with steps 9, the paper has 99.", "Known."}
+    assert {reason for reason, _ in groups} == {"Runs with steps 9, the paper has 99.", "Known."}
 
 
 def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
@@ -99,22 +99,22 @@ def test_headlines_stand_for_what_agrees_else_the_first_of_each_source():
 def test_verdicts_begin_with_what_deviates_and_causes_are_told_once():
     claims = card(
         {}, {"verdict": "not_run", "note": "no run"}, {"verdict": "deviates"},
-        {"verdict": "not_run", "note": "no run", "statement": "second"}, {"verdict": "undecided"},
+        {"verdict": "not_run", "note": "no run"}, {"verdict": "undecided"},
         {"verdict": "deviates", "tally": "repeat"},
     )  # fmt: skip
-    judged, undecided = story.judged(claims)
-    names = {tally: [row["claim"] for row in rows] for tally, rows in judged.items()}
-    assert names == {"test": ["c2", "c0"], "repeat": ["c5"]}
-    assert [row["claim"] for row in undecided["test"]] == ["c4"]
-    causes = {
-        cause: [row["statement"] for row in rows] for cause, rows in story.not_run(claims).items()
-    }
-    assert causes == {"No run": [ROW["statement"], "second"]}
+
+    def names(groups):
+        return {group: [row["claim"] for row in rows] for group, rows in groups.items()}
+
+    judged = story.by_tally(claims, "deviates", "reproduced")
+    assert names(judged) == {"test": ["c2", "c0"], "repeat": ["c5"]}
+    assert names(story.by_tally(claims, "undecided")) == {"test": ["c4"]}
+    assert names(story.not_run(claims)) == {"no run": ["c1", "c3"]}
 
 
 def test_a_note_of_several_claims_is_a_footnote():
-    judged, _ = story.judged(card({"note": "short runs"}, {"note": "short runs"}, {"note": "one"}))
-    assert story.footnotes(judged) == {"short runs": "a"}
+    rows = card({"note": "short runs"}, {"note": "short runs"}, {"note": "one"}).to_dict("records")
+    assert story.footnotes({"test": rows}) == {"short runs": "a"}
 
 
 def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
@@ -126,7 +126,7 @@ def test_a_claim_that_was_not_run_has_the_verdict_of_the_frozen_study():
     }  # fmt: skip
     claims = card({}, {"verdict": "not_run", "note": "no run"} | there)
     [(cause, [row])] = story.not_run(claims).items()
-    assert cause == "Verdicts of the frozen study full_length"
+    assert cause == "verdicts of the frozen study full_length"
     assert (row["verdict"], story.measured(row)) == ("deviates", "7 of 100 [6, 9]")
     assert story.frozen(claims) == "Verdicts in the frozen study full_length: 1 deviates."
     assert story.frozen(claims.assign(tally="other")) == ""

@@ -78,8 +78,8 @@ def test_an_effect_whose_interval_has_zero_is_not_told(study):
 
 def test_a_change_that_is_not_known_is_told_with_its_reason():
     study = planning.plan(config(sweep={"initialisation": ["torch", "glorot"]}))
-    row = {"parameter": "initialisation", "per": "torch to glorot", "label": "delay",
-           "change": None, "change_low": None, "change_high": None}  # fmt: skip
+    row = {"parameter": "initialisation", "per": "torch to glorot", "outcome": "delay",
+           "label": "delay", "change": None, "change_low": None, "change_high": None}  # fmt: skip
     unknown = effects(**row, note="2 of 8 runs do not get there").astype({"change_low": float})
     (said,) = trends.sentences(study, unknown, summary(study, 0.1, 0.6))["e"]
     assert said == (

@@ -115,13 +115,17 @@ def counts(card: pd.DataFrame) -> dict[str, int]:
     return {verdict: int((card["verdict"] == verdict).sum()) for verdict in VERDICTS}
 
 
+def words(verdict: str, n: int = 1) -> str:
+    """Return the verdict on ``n`` claims in words."""
+    if verdict in DISAGREES and n != 1:
+        return verdict.removesuffix("s")
+    return verdict.replace("_", " ")
+
+
 def counted(verdicts: pd.Series) -> str:
     """Return how often each verdict occurs: ``3 reproduced, 1 deviates``."""
     counts = verdicts.value_counts()
-    words = {v: v.replace("_", " ") for v in VERDICTS}
-    for verb in DISAGREES:
-        words[verb] = verb if counts.get(verb, 0) == 1 else verb.removesuffix("s")
-    return ", ".join(f"{counts[v]} {word}" for v, word in words.items() if v in counts)
+    return ", ".join(f"{counts[v]} {words(v, counts[v])}" for v in VERDICTS if v in counts)
 
 
 def deviations(card: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -1,9 +1,14 @@
 """Pages: each is one HTML file, made from tables and figures, that opens in a browser."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import jinja2
+import pandas as pd
 from markupsafe import Markup
+
+from circlet.storage import parquet
+from circlet.study.targets import Target
 
 DATA = ("theme.css",)
 
@@ -18,3 +23,9 @@ def template(name: str, folder: Path | None = None) -> jinja2.Template:
     )
     environment.globals["theme"] = Markup((pages_folder / "theme.css").read_text(encoding="utf-8"))
     return environment.get_template(name)
+
+
+def tables(target: Target, names: Iterable[str]) -> dict[str, pd.DataFrame]:
+    """Return those of some tables that a page's study has, by name."""
+    made = {table.name for table in target.tables}.difference(target.study.left_out)
+    return {name: parquet.read_table(target.study, name) for name in names if name in made}

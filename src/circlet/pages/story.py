@@ -5,25 +5,14 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs
 
 import pandas as pd
 
 from circlet import formatting
 from circlet.analysis import claims
-from circlet.analysis.verdicts import (
-    AGREES,
-    COMPATIBLE,
-    DEVIATES,
-    DIFFERS,
-    NOT_RUN,
-    OPEN,
-    REPRODUCED,
-    UNDECIDABLE,
-    UNDECIDED,
-)
+from circlet.analysis.verdicts import AGREES, DEVIATES, DIFFERS, NOT_RUN, REPRODUCED
 from circlet.study import claims_file
 from circlet.study.plan import Study
 from circlet.study.plots import listed
@@ -39,20 +28,6 @@ RANGES = dict.fromkeys(("AUC", "accuracy", "share", SHARE), (0, 1)) | {"%": (0, 
 MIN_OPENING = 10  # least number of words of a caption that are visible
 SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
-
-
-class Difference(NamedTuple):
-    """Claims that deviate or differ for one reason, which is empty if none is recorded."""
-
-    claims: list[dict[str, Any]]
-    reason: str
-
-
-class ExplorerLink(NamedTuple):
-    """Link to a run in the explorer: the fragment of its address, and the run in words."""
-
-    fragment: str
-    words: str
 
 
 def says_nothing(low: float, high: float, possible: tuple[float, float] | None = None) -> bool:
@@ -119,26 +94,36 @@ def opening(caption: str) -> tuple[str, str]:
     return " ".join(sentences[:n]), " ".join(sentences[n:])
 
 
-def agreeing(card: pd.DataFrame, headlines: Iterable[str]) -> list[dict[str, Any]]:
+def of_paper(card: pd.DataFrame, paper: str) -> tuple[pd.DataFrame, bool]:
+    """Return the claims of a paper, and whether any is a test.
+
+    If none is, such as those beyond the papers, all are listed like tests.
+    """
+    listed = card[card["paper"] == paper]
+    has_tests = bool((listed["tally"] == claims_file.TEST).any())
+    return listed if has_tests else listed.assign(tally=claims_file.TEST), has_tests
+
+
+def agreeing(card: pd.DataFrame, headlines: list[str]) -> list[dict[str, Any]]:
     """Return tests that agree, as examples: the headlines, or else the first of each source."""
-    agrees = card["verdict"].isin(AGREES) & (card["tally"] == claims_file.TEST)
-    chosen = card[agrees & card["claim"].isin(list(headlines))]
+    agrees = card[card["verdict"].isin(AGREES) & (card["tally"] == claims_file.TEST)]
+    chosen = agrees[agrees["claim"].isin(headlines)]
     if chosen.empty:
-        chosen = card[agrees].drop_duplicates("source")
+        chosen = agrees.drop_duplicates("source")
     return chosen.head(MAX_HEADLINES).to_dict("records")
 
 
-def differing(card: pd.DataFrame) -> list[Difference]:
+def differing(card: pd.DataFrame) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return claims that deviate or differ, by recorded reason, or else by how their runs differ.
 
     Claims that are not tests are left out where a test has the same reason.
     """
     others = (card["tally"] == claims_file.OTHER) & (card["reason"] == "")
-    reasons = card["reason"].where(~others, card["note"].map(lambda note: f"{_capital(note)}."))
+    reasons = card["reason"].where(~others, card["note"].map(lambda note: f"{capital(note)}."))
     groups = []
     for reason, group in claims.deviations(card.assign(reason=reasons)):
         tests = group[group["tally"] == claims_file.TEST]
-        groups.append(Difference((group if tests.empty else tests).to_dict("records"), reason))
+        groups.append((reason, (group if tests.empty else tests).to_dict("records")))
     return groups
 
 
@@ -152,27 +137,20 @@ def frozen(card: pd.DataFrame) -> str:
     return f"Verdicts in {studies}: {claims.counted(there['frozen_verdict'])}."
 
 
-def judged(card: pd.DataFrame) -> tuple[dict[str, list], dict[str, list]]:
-    """Return decided and undecided claims, both by tally; deviating claims come first."""
-    order = [DEVIATES, DIFFERS, COMPATIBLE, REPRODUCED, UNDECIDED, UNDECIDABLE]
-    place = card["verdict"].map({verdict: i for i, verdict in enumerate(order)})
-    ordered = card.assign(place=place).dropna(subset=["place"]).sort_values("place", kind="stable")
-    is_open = ordered["verdict"].isin(OPEN)
-    return _by_tally(ordered[~is_open]), _by_tally(ordered[is_open])
-
-
-def _by_tally(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    rows = {tally: card[card["tally"] == tally].to_dict("records") for tally in claims_file.TALLIES}
-    return {tally: entries for tally, entries in rows.items() if entries}
+def by_tally(card: pd.DataFrame, *verdicts: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the claims with some verdicts, in the order of these, by how they are counted."""
+    chosen = pd.concat([card[card["verdict"] == verdict] for verdict in verdicts])
+    of_tally = {tally: chosen[chosen["tally"] == tally] for tally in claims_file.TALLIES}
+    return {tally: rows.to_dict("records") for tally, rows in of_tally.items() if len(rows)}
 
 
 def not_run(card: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """Return claims that were not run, by cause, with the verdicts of frozen studies."""
     causes: dict[str, list[dict[str, Any]]] = {}
     for row in card[card["verdict"] == NOT_RUN].to_dict("records"):
-        cause = _capital(row["note"])
+        cause = row["note"]
         if row["frozen_study"]:
-            cause = f"Verdicts of the frozen study {row['frozen_study']}"
+            cause = f"verdicts of the frozen study {row['frozen_study']}"
             row |= {name: row[f"frozen_{name}"] for name in claims.FROZEN if name != "claim"}
         causes.setdefault(cause, []).append(row)
     return causes
@@ -185,29 +163,27 @@ def footnotes(groups: dict[str, list[dict[str, Any]]]) -> dict[str, str]:
     return dict(zip(shared, string.ascii_lowercase, strict=False))
 
 
-def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[ExplorerLink]:
-    """Return links to the runs that an SVG links to and the explorer shows."""
-    fragments = dict.fromkeys(html.unescape(match) for match in PLAYS.findall(svg))
-    by_id = runs.set_index("run_id")
-    links: dict[str, ExplorerLink] = {}
-    for fragment in fragments:
+def watched(study: Study, runs: pd.DataFrame, svg: str) -> list[tuple[str, str]]:
+    """Return the runs that an SVG links to and the explorer shows: fragments of its address, words.
+
+    The words are the setting of the run, its seed and outcome, and the step.
+    """
+    is_shown = runs["shown"].isin(["training", "end"])
+    shown = runs[is_shown].set_index("run_id")[["shown", "outcome"]].to_dict("index")
+    links: dict[str, str] = {}
+    for fragment in map(html.unescape, PLAYS.findall(svg)):
         asked = parse_qs(fragment)
-        run_id = asked["run"][0]
-        if run_id in by_id.index and by_id.loc[run_id, "shown"] in ("training", "end"):
-            step = asked.get("step", [""])[0]
-            description = _words(study, by_id.loc[run_id], run_id)
-            at = f", step {step}" if step and by_id.loc[run_id, "shown"] == "training" else ""
-            links.setdefault(f"{run_id} {step}", ExplorerLink(f"#{fragment}", description + at))
-    return list(links.values())[:MAX_RUNS]
+        if run := shown.get(asked["run"][0]):
+            experiment, name, seed = asked["run"][0].split("/")
+            points = study.experiment(experiment)
+            point = next(point for point in points if point.name == name)
+            parts = [*setting(point, swept(points)), f"seed {int(seed[1:])} ({run['outcome']})"]
+            if run["shown"] == "training":
+                parts += [f"step {step}" for step in asked.get("step", ())]
+            links[f"#{fragment}"] = ", ".join(parts)
+    return list(links.items())[:MAX_RUNS]
 
 
-def _words(study: Study, row: pd.Series, run_id: str) -> str:
-    experiment, name, seed = run_id.split("/")
-    points = study.experiment(experiment)
-    point = next(point for point in points if point.name == name)
-    values = [*setting(point, swept(points)), f"seed {int(seed[1:])}"]
-    return f"{', '.join(values)} ({row['outcome']})"
-
-
-def _capital(sentence: str) -> str:
+def capital(sentence: str) -> str:
+    """Return a sentence that begins with a capital letter."""
     return sentence[:1].upper() + sentence[1:]

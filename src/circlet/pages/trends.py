@@ -1,8 +1,6 @@
 """Sentences of a report on what each experiment shows: how outcomes change with its sweep."""
 
-import math
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 
@@ -24,110 +22,101 @@ def sentences(study: Study, effects: pd.DataFrame, summary: pd.DataFrame) -> dic
     """
     by_experiment = {}
     drawn = {plot.experiment for plot in plots.of(study)}
-    for name, settings in study.config.experiments.items():
-        if drawn and name not in drawn:
-            continue
-        points = study.experiment(name)
-        of_experiment = effects[effects["experiment"] == name]
-        parameters = swept(points)
-        shares = {
-            outcome.name for outcome in study.outcomes(settings.system) if outcome.kind == "share"
-        }
-        estimates = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
-        ends = {}
-        if len(parameters) == 1 and len(points) == len(parameters[0].values):  # one point a value
-            places = estimates["point"].map(parameters[0].places(points))
-            ends = _ends(estimates.assign(place=places), parameters[0])
-        lines = [
-            sentence
-            for parameter in parameters
-            for sentence in _of(
-                parameter, of_experiment[of_experiment["parameter"] == parameter.name], shares, ends
-            )
-        ]
-        if not parameters and len(points) == 1:
-            rows = estimates.sort_values(
-                "outcome", key=lambda names: names.str.startswith("train_"), kind="stable"
-            )  # those of the train set last
-            lines = [s for row in rows.to_dict("records") if (s := _estimate(row, shares))][:NAMED]
-            lines = [f"{'; '.join(lines)}."] if lines else []
-        if lines:
-            by_experiment[name] = lines
-        elif len(of_experiment):
-            by_experiment[name] = ["no outcome clearly changes with what is swept."]
+    for name in study.config.experiments:
+        if not drawn or name in drawn:
+            changes = effects[effects["experiment"] == name]
+            estimates = summary[(summary["experiment"] == name) & (summary["n_runs"] > 0)]
+            lines = [*_of_experiment(study, name, changes, estimates)]
+            if not lines and len(changes):
+                lines = ["no outcome clearly changes with what is swept."]
+            if lines:
+                by_experiment[name] = lines
     return by_experiment
 
 
-def _ends(estimates: pd.DataFrame, parameter: Swept) -> dict[str, tuple[float, str]]:
-    """Return the change of each outcome between both ends of a sweep, as a number and in words.
-
-    The words include the extreme between the ends, if its interval excludes both estimates there.
-    """
-    by_outcome = {}
-    last = len(parameter.values) - 1
-    for outcome, rows in estimates.dropna(subset=["estimate"]).groupby("outcome"):
-        line = rows.set_index("place")
-        if not {0, last} <= set(line.index):
-            continue
-        first, end = line.loc[[0, last], "estimate"]
-        above, below = line["low"] > max(first, end), line["high"] < min(first, end)
-        word, side, is_beyond = ("highest", 1, above) if end > first else ("lowest", -1, below)
-        text = f" from {number(first)} to {number(end)}"
-        if is_beyond.any():
-            at = (side * line.loc[is_beyond, "estimate"]).idxmax()
-            text += f", {word}, {number(line.loc[at, 'estimate'])}, at {parameter.texts[at]}"
-        by_outcome[outcome] = end - first, text
-    return by_outcome
-
-
-def _of(
-    parameter: Swept,
-    effects: pd.DataFrame,
-    shares: set[str],
-    ends: dict[str, tuple[float, str]],
+def _of_experiment(
+    study: Study, name: str, effects: pd.DataFrame, estimates: pd.DataFrame
 ) -> Iterator[str]:
-    """Yield a sentence on what a parameter changes; for words, one per value except the first."""
-    if parameter.is_words:
-        for per, group in effects.groupby("per", sort=False):
-            clear = group[group["change_low"] * group["change_high"] > 0]
-            parts = [_by(row, "change", shares) for row in clear.head(NAMED).to_dict("records")]
-            unknown = group[group["change"].isna()].head(NAMED).to_dict("records")
-            # A frozen table may be older than the column of notes.
-            parts += [f"{r['label']} unknown: {r['note']}" for r in unknown if r.get("note")]
-            if parts:
-                first, other = per.split(" to ", 1)
-                yield f"{words(parameter.name)} {other} instead of {first}: {'; '.join(parts)}."
-        return
+    points = study.experiment(name)
+    outcomes = study.outcomes(points[0].system.name)
+    shares = {outcome.name for outcome in outcomes if outcome.kind == "share"}
+    parameters = swept(points)
+    if len(points) == 1:
+        yield from _estimates(estimates, shares)
+    labels, is_share = effects["label"], effects["outcome"].isin(shares)
+    effects = effects.assign(label=labels.where(~is_share, "share of runs “" + labels + "”"))
+    for parameter in parameters:
+        of_parameter = effects[effects["parameter"] == parameter.name]
+        if parameter.is_words:
+            yield from _by_word(parameter, of_parameter)
+        else:
+            if len(parameters) > 1 or len(points) > len(parameter.values):
+                estimates = estimates.iloc[:0]  # a value has several
+            places = estimates["point"].map(parameter.places(points))
+            yield from _in_order(parameter, of_parameter, estimates.assign(place=places))
+
+
+def _estimates(estimates: pd.DataFrame, shares: set[str]) -> Iterator[str]:
+    """Yield a sentence on the estimates of an only point, those of the train set last."""
+    known = estimates.dropna(subset=["estimate"]).sort_values(
+        "outcome", key=lambda names: names.str.startswith("train_"), kind="stable"
+    )
+    parts = []
+    for row in known.head(NAMED).itertuples():
+        unit = "of runs" if row.outcome in shares else {SHARE: ""}.get(row.unit, row.unit)
+        texts = (f"{row.label}:", number(row.estimate), unit, interval(row.low, row.high))
+        parts.append(" ".join(filter(None, texts)))
+    if parts:
+        yield f"{'; '.join(parts)}."
+
+
+def _by_word(parameter: Swept, effects: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence on each value except the first: the clear changes, and unknown ones."""
+    for per, group in effects.groupby("per", sort=False):
+        clear = group[group["change_low"] * group["change_high"] > 0]
+        parts = [
+            f"{row.label} {change(row.change)} {interval(row.change_low, row.change_high)}"
+            for row in clear.head(NAMED).itertuples()
+        ]
+        unknown = group[group["change"].isna()].head(NAMED).to_dict("records")
+        # A frozen table may be older than the column of notes.
+        parts += [f"{row['label']} unknown: {row['note']}" for row in unknown if row.get("note")]
+        if parts:
+            first, other = per.split(" to ", 1)
+            yield f"{words(parameter.name)} {other} instead of {first}: {'; '.join(parts)}."
+
+
+def _in_order(parameter: Swept, effects: pd.DataFrame, estimates: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence on the outcomes that clearly rise or fall."""
     clear = effects[effects["rho_low"] * effects["rho_high"] > 0]
-    clear = clear.sort_values("rho", key=lambda rho: -rho.abs(), kind="stable")
-    if len(clear):
-        rows = clear.head(NAMED).to_dict("records")
-        most = "; ".join(_by(row, "rho", shares, ends.get(row["outcome"])) for row in rows)
+    clear = clear.sort_values("rho", key=lambda rho: -rho.abs(), kind="stable").head(NAMED)
+    parts = [
+        f"{row.label} {'rising' if row.rho > 0 else 'falling'}"
+        f"{_between(parameter, row.rho, estimates[estimates['outcome'] == row.outcome])} "
+        f"(ρ = {number(row.rho)} {interval(row.rho_low, row.rho_high)})"
+        for row in clear.itertuples()
+    ]
+    if parts:
         span = f"{parameter.texts[0]} to {parameter.texts[-1]}"
-        yield f"{words(parameter.name)} {span}: {most}."
+        yield f"{words(parameter.name)} {span}: {'; '.join(parts)}."
 
 
-def _by(
-    row: dict[str, Any],
-    name: str,
-    shares: set[str],
-    ends: tuple[float, str] | None = None,
-) -> str:
-    """Return an outcome and its change, with the values at both ends if these agree in sign."""
-    what = f"share of runs “{row['label']}”" if row["outcome"] in shares else row["label"]
-    bounds = interval(row[f"{name}_low"], row[f"{name}_high"])
-    if name == "change":
-        return f"{what} {change(row[name])} {bounds}"
-    trend = "rising" if row[name] > 0 else "falling"
-    if ends and ends[0] * row[name] > 0:
-        trend += ends[1]
-    return f"{what} {trend} (ρ = {number(row[name])} {bounds})"
+def _between(parameter: Swept, rho: float, estimates: pd.DataFrame) -> str:
+    """Return the estimates at both ends of a sweep in words, if their order agrees with ``rho``.
 
-
-def _estimate(row: dict[str, Any], shares: set[str]) -> str:
-    if math.isnan(row["estimate"]):
+    Also the extreme between the ends, if its interval excludes both estimates there.
+    """
+    line = estimates.dropna(subset=["estimate"]).set_index("place")
+    last = len(parameter.values) - 1
+    if not {0, last} <= set(line.index):
         return ""
-    unit = "" if row["unit"] == SHARE else f" {row['unit']}".rstrip()
-    unit = " of runs" if row["outcome"] in shares else unit
-    ends = interval(row["low"], row["high"])
-    return f"{row['label']}: {number(row['estimate'])}{unit} {ends}".rstrip()
+    first, end = line.loc[[0, last], "estimate"]
+    if (end - first) * rho <= 0:
+        return ""
+    text = f" from {number(first)} to {number(end)}"
+    word, sign, near = ("highest", 1, "low") if rho > 0 else ("lowest", -1, "high")
+    beyond = line.loc[sign * (line[near] - end) > 0, "estimate"] * sign
+    if beyond.empty:
+        return text
+    at = beyond.idxmax()
+    return f"{text}, {word}, {number(line.loc[at, 'estimate'])}, at {parameter.texts[at]}"

@@ -89,11 +89,7 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
         if not (collection.folder / "explorer/data.py").exists():
             continue
         module = load(f"{collection.package}.explorer.data")
-        tables = {
-            name: parquet.read_table(study, name)
-            for name in module.TABLES
-            if study.table(name) in target.inputs and name not in study.left_out
-        }
+        tables = pages.tables(target, module.TABLES)
         data[collection.name] = module.data(tables, set(played["run_id"]))
         # Without runs of its systems, a partial study lacks columns of the run list.
         systems = collection.modules("systems")
