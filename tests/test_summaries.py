@@ -117,13 +117,10 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     said = " ".join(summary.summary(reported).split())
     assert said.startswith("tests of not run look at")
     assert "Mușat 1 " in said
-    judged = (
-        "Tests not run here: 1. Frozen studies of circlet have judged 1 of them: "
-        f"1 {there['verdict']}."
-    )
-    assert judged in said
+    judged = f"Verdicts in the frozen study {there['study']}: 1 {there['verdict']}."
+    assert f"Tests not run here: 1. {judged}" in said
     title, row = summary.scorecard(reported).splitlines()[3:5]
-    assert title.strip() == f"-- not run here; in the frozen study {there['study']}"
+    assert title.strip() == f"-- not run here: verdicts of the frozen study {there['study']}"
     assert row.startswith(there["verdict"])
     assert formatting.number(there["measured"]) in row.split()
     assert "1 tests: 1 not run" in summary.scorecard(reported)

@@ -108,7 +108,7 @@ def _section(
     is_here = provenance["system"].isin(collection.modules("systems"))
     return {
         "name": collection.name,
-        "short": collection.metadata.short or collection.name,
+        "short": story.short(collection),
         "about": collection.metadata,
         "runs": int(provenance.loc[is_here, "runs"].sum()),
         "has_tests": has_tests,

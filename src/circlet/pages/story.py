@@ -16,6 +16,7 @@ from circlet.analysis.verdicts import AGREES, DEVIATES, DIFFERS, NOT_RUN, REPROD
 from circlet.study import claims_file
 from circlet.study.plan import Study
 from circlet.study.plots import listed
+from circlet.study.registry import Collection
 from circlet.study.swept import setting, swept
 from circlet.systems.spec import SHARE
 
@@ -92,6 +93,11 @@ def opening(caption: str) -> tuple[str, str]:
     while n < len(sentences) and len(" ".join(sentences[:n]).split()) < MIN_OPENING:
         n += 1
     return " ".join(sentences[:n]), " ".join(sentences[n:])
+
+
+def short(collection: Collection) -> str:
+    """Return the short name of a collection."""
+    return collection.metadata.short or collection.name
 
 
 def of_paper(card: pd.DataFrame, paper: str) -> tuple[pd.DataFrame, bool]:

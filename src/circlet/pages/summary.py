@@ -49,42 +49,54 @@ def summary(study: Study) -> str:
     if card is None:
         tables = f"tables:    {study.results / 'tables'}"
         return "\n".join([*(list(_trends(study)) or [NOTHING]), "", tables, *_pages(study)])
-    tests = card[card["tally"] == claims_file.TEST]
-    short, rows, deviations = _short(study), [], []
+    rows, deviations = [], []
     for collection in study.used_collections:
-        all_claims, group = (part[part["paper"] == collection.name] for part in (card, tests))
-        if len(all_claims):
-            name = short[collection.name] + " (no tests)" * group.empty
-            group = all_claims if group.empty else group
-            rows.append((name, claims.counts(group), _figure(study, collection, group)))
-            deviations += claims.deviations(group)
-    occurs = [v for v in VERDICTS if any(counts[v] for _, counts, _ in rows)]
-    words = [verdict.replace("_", " ") for verdict in occurs]
-    counted = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
-    aligned = f"<{'>' * len(occurs)}<"
-    lines = [terminal.aligned(("tests of", *words, "look at"), counted, aligned), ""]
-    for reason, group in deviations[:MAX_REASONS]:
-        where = f"{short[group['paper'].iloc[0]]}, {group['source'].iloc[0]}"
-        statements = "; ".join(
-            f"{row['statement']} (here: {story.measured(row)})" for row in group.to_dict("records")
-        )
-        why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
-        lines += _wrapped(f"{group['verdict'].iloc[0]}: {where}: {statements}. Why: {why}.")
-    if len(deviations) > MAX_REASONS:
-        lines.append(f"... and {len(deviations) - MAX_REASONS} more reasons, see the report")
-    if (chance := claims.by_chance(tests)).judged:
-        lines += _wrapped(str(chance))
-    if UNDECIDED in set(tests["verdict"]):
-        lines.append("Undecided claims need more runs; the scorecard gives the reasons.")
-    there = claims.frozen_tests(card)
-    if len(there):
-        lines += _wrapped(
-            f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. Frozen studies of circlet "
-            f"have judged {len(there)} of them: {claims.counted(there['frozen_verdict'])}."
-        )
+        listed, has_tests = story.of_paper(card, collection.name)
+        counted = listed[listed["tally"] == claims_file.TEST]
+        if len(counted):
+            name = story.short(collection) + " (no tests)" * (not has_tests)
+            rows.append((name, claims.counts(counted), _figure(study, collection, counted)))
+            deviations += [
+                (story.short(collection), *found) for found in claims.deviations(counted)
+            ]
+    occurs = [verdict for verdict in VERDICTS if any(counts[verdict] for _, counts, _ in rows)]
+    cells = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
+    header = ("tests of", *map(claims.words, occurs), "look at")
     command = f"{terminal.python()} -m circlet scorecard"
-    lines += ["", f"all {len(card)} claims: {command} (with the same --configfile, if any)"]
-    return "\n".join([*lines, *_pages(study)])
+    return "\n".join(
+        [
+            terminal.aligned(header, cells, f"<{'>' * len(occurs)}<"),
+            "",
+            *_deviations(deviations),
+            *_remarks(card),
+            "",
+            f"all {len(card)} claims: {command} (with the same --configfile, if any)",
+            *_pages(study),
+        ]
+    )
+
+
+def _deviations(found: list[tuple[str, str, pd.DataFrame]]) -> Iterator[str]:
+    """Yield which claims deviate or differ and why; ``found``: papers, reasons and claims."""
+    for paper, reason, group in found[:MAX_REASONS]:
+        rows = group.to_dict("records")
+        told = "; ".join(f"{row['statement']} (here: {story.measured(row)})" for row in rows)
+        where = f"{rows[0]['verdict']}: {paper}, {rows[0]['source']}"
+        why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
+        yield from _wrapped(f"{where}: {told}. Why: {why}.")
+    if len(found) > MAX_REASONS:
+        yield f"... and {len(found) - MAX_REASONS} more reasons, see the report"
+
+
+def _remarks(card: pd.DataFrame) -> Iterator[str]:
+    """Yield what holds for all tests: chance, and verdicts that are open or of frozen studies."""
+    tests = card[card["tally"] == claims_file.TEST]
+    if (chance := claims.by_chance(tests)).judged:
+        yield from _wrapped(str(chance))
+    if UNDECIDED in set(tests["verdict"]):
+        yield "Undecided claims need more runs; the scorecard gives the reasons."
+    if there := story.frozen(card):
+        yield from _wrapped(f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. {there}")
 
 
 def scorecard(study: Study) -> str:
@@ -93,10 +105,10 @@ def scorecard(study: Study) -> str:
     if card is None:
         return NOTHING
     lines = []
-    for paper, short in _short(study).items():
-        if len(of_paper := card[card["paper"] == paper]):
-            lines += [f"{short}:", terminal.aligned(COLUMNS, list(_claims(of_paper)), "<<>>>>>")]
-            lines += [*_reasons(of_paper), ""]
+    for collection in study.used_collections:
+        if len(of_paper := card[card["paper"] == collection.name]):
+            table = terminal.aligned(COLUMNS, list(_claims(of_paper)), "<<>>>>>")
+            lines += [f"{story.short(collection)}:", table, *_reasons(of_paper), ""]
     return "\n".join(
         [
             *lines,
@@ -110,20 +122,14 @@ def scorecard(study: Study) -> str:
 
 
 def _trends(study: Study) -> Iterator[str]:
-    made = {target.name for target in targets.tables(study)}
-    if {"effects", "outcome_summary"} <= made:
-        effects, outcomes = (parquet.read_table(study, n) for n in ("effects", "outcome_summary"))
-        for experiment, sentences in trends.sentences(study, effects, outcomes).items():
-            for sentence in sentences:
-                yield from _wrapped(f"{experiment}: {sentence}")
+    effects, outcomes = (parquet.read_table(study, n) for n in ("effects", "outcome_summary"))
+    for experiment, sentences in trends.sentences(study, effects, outcomes).items():
+        for sentence in sentences:
+            yield from _wrapped(f"{experiment}: {sentence}")
 
 
 def _pages(study: Study) -> list[str]:
     return [f"{name + ':':10} {study.results / name}.html" for name in ("report", "explorer")]
-
-
-def _short(study: Study) -> dict[str, str]:
-    return {c.name: c.metadata.short or c.name for c in study.used_collections}
 
 
 def _wrapped(text: str) -> list[str]:
@@ -139,35 +145,28 @@ def _figure(study: Study, collection: Collection, tests: pd.DataFrame) -> str:
 
 
 def _claims(card: pd.DataFrame) -> Iterator[tuple]:
-    run = card["verdict"] != NOT_RUN
+    """Yield the rows of a table of claims, in groups that have titles."""
+    was_run, groups = card["verdict"] != NOT_RUN, {}
     for tally, title in claims_file.TALLIES.items():
-        yield from _part(title, card[run & (card["tally"] == tally)])
-    for name in card.loc[card["frozen_study"] != "", "frozen_study"].unique():
-        there = card[card["frozen_study"] == name]
-        columns = [column for column in card if f"frozen_{column}" in card]
-        there = there.assign(**{column: there[f"frozen_{column}"] for column in columns})
-        yield from _part(f"not run here; in the frozen study {name}", there)
-    for note, group in card[~run & (card["frozen_study"] == "")].groupby("note", sort=False):
-        yield from _part(f"not run: {note}", group)
-
-
-def _part(title: str, card: pd.DataFrame) -> Iterator[tuple]:
+        groups[title] = card[was_run & (card["tally"] == tally)].to_dict("records")
+    groups |= {f"not run here: {cause}": rows for cause, rows in story.not_run(card).items()}
     nothing = ("",) * (len(COLUMNS) - 2)
-    if len(card):
-        yield ("", f"-- {title}", *nothing)
-    for row in card.itertuples():
-        interval = story.measured_interval(row._asdict())
-        first, *further = textwrap.wrap(f"{row.source}: {row.statement}", WIDTH)
-        yield (
-            row.verdict.replace("_", " "),
-            first,
-            formatting.number(row.measured),
-            story.CANNOT_TELL if interval.endswith(story.CANNOT_TELL) else interval,
-            formatting.span(row.same_low, row.same_high),
-            f"{row.measured_n:.0f}",
-            f"{row.n_runs}/{row.n_planned}" if row.n_planned else "",
-        )
-        yield from (("", text, *nothing) for text in further)
+    for title, rows in groups.items():
+        if rows:
+            yield ("", f"-- {title}", *nothing)
+        for row in rows:
+            interval = story.measured_interval(row)
+            first, *further = textwrap.wrap(f"{row['source']}: {row['statement']}", WIDTH)
+            yield (
+                claims.words(row["verdict"]),
+                first,
+                formatting.number(row["measured"]),
+                story.CANNOT_TELL if interval.endswith(story.CANNOT_TELL) else interval,
+                formatting.span(row["same_low"], row["same_high"]),
+                f"{row['measured_n']:.0f}",
+                f"{row['n_runs']}/{row['n_planned']}" if row["n_planned"] else "",
+            )
+            yield from (("", text, *nothing) for text in further)
 
 
 def _reasons(card: pd.DataFrame) -> Iterator[str]:
@@ -180,8 +179,8 @@ def _reasons(card: pd.DataFrame) -> Iterator[str]:
 
 def _tallies(card: pd.DataFrame) -> Iterator[str]:
     yield f"scorecard: {len(card)} claims"
-    for tally, group in card.groupby(card["tally"].map(list(claims_file.TALLIES).index)):
-        title = list(claims_file.TALLIES.values())[tally]
-        yield f"  {len(group):3} {title}: {claims.counted(group['verdict'])}"
+    for tally, title in claims_file.TALLIES.items():
+        if len(group := card[card["tally"] == tally]):
+            yield f"  {len(group):3} {title}: {claims.counted(group['verdict'])}"
     if (chance := claims.by_chance(card[card["tally"] == claims_file.TEST])).judged:
         yield f"  {chance}"
