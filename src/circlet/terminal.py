@@ -41,41 +41,18 @@ def plan(study: Study) -> str:
     """Return the plan as text: experiments with points, runs, blocks and CPU time; targets."""
     progress.check_parents(study)
     limits.check_measured(study.points)
-    rows: list[tuple] = []
-    for name, experiment in study.config.experiments.items():
-        points = study.experiment(name)
-        # Blocks of a point with equal numbers of runs cost the same.
-        alike = [
-            (n, {b.count: b for b in point.blocks}[size])
-            for point in points
-            for size, n in Counter(block.count for block in point.blocks).items()
-        ]
-        seconds = sum(n * cost.job_seconds(block) for n, block in alike)
-        runs, blocks = sum(point.count for point in points), sum(n for n, _ in alike)
-        memory = max(cost.memory_mb(block) for _, block in alike)
-        minutes = max(cost.minutes(block) for _, block in alike)
-        rows.append((name, experiment.system, len(points), runs, blocks, seconds, memory, minutes))
+    rows = [_costs(study, name) for name in study.config.experiments]
     columns = list(zip(*rows, strict=True))
     total = ("total", "", *map(sum, columns[2:6]), *map(max, columns[6:]))
     header = ("experiment", "system", "points", "runs", "blocks", "CPU time", "MB", "min")
+    cells = [(*row[:5], "~" + duration(row[5]), *row[6:]) for row in [*rows, total]]
     tables, figures = targets.names(study)
-    n = len(tables) + len(figures) + PAGES
-    seconds = n * cost.target_seconds()
-    cores = len(os.sched_getaffinity(0))
-    done = [block for block, state in progress.states(study) if state == "done"]
-    left = seconds + total[5] - sum(map(cost.job_seconds, done))
-    finished = f"{sum(b.count for b in done)} of {total[3]} runs are finished. " if done else ""
     lines = [
-        aligned(
-            header,
-            [(*row[:5], "~" + duration(row[5]), *row[6:]) for row in [*rows, total]],
-            "<<>>>>>>",
-        ),
+        aligned(header, cells, "<<>>>>>>"),
         "",
         "CPU time: estimate for one core of this machine. MB, min: memory and time limit (minutes) "
         "of a CPU job of the largest block. SLURM adds 500 MB for Snakemake.",
-        f"{finished}With {n} tables, figures and pages (~{duration(seconds)} of CPU time): about "
-        f"{duration(left / cores)} on the {cores} cores of this machine.",
+        _left(study, total[3], total[5], len(tables) + len(figures) + PAGES),
         "",
     ]
     for name in study.config.experiments:
@@ -102,6 +79,27 @@ def plan(study: Study) -> str:
     return "\n".join(lines)
 
 
+def _costs(study: Study, name: str) -> tuple[Any, ...]:
+    """Return the row of an experiment in the plan, with its CPU time in seconds."""
+    points = study.experiment(name)
+    blocks = [block for point in points for block in point.blocks]
+    runs, seconds = sum(point.count for point in points), sum(map(cost.job_seconds, blocks))
+    largest = max(map(cost.memory_mb, blocks)), max(map(cost.minutes, blocks))
+    return (name, points[0].system.name, len(points), runs, len(blocks), seconds, *largest)
+
+
+def _left(study: Study, runs: int, seconds: float, n_targets: int) -> str:
+    """Return how many runs are finished, and how long the rest and all targets take."""
+    after, cores = n_targets * cost.target_seconds(), len(os.sched_getaffinity(0))
+    done = [block for block, state in progress.states(study) if state == "done"]
+    left = seconds + after - sum(map(cost.job_seconds, done))
+    finished = f"{sum(b.count for b in done)} of {runs} runs are finished. " if done else ""
+    return (
+        f"{finished}With {n_targets} tables, figures and pages (~{duration(after)} of CPU time): "
+        f"about {duration(left / cores)} on the {cores} cores of this machine."
+    )
+
+
 def status(study: Study, verify: bool = False) -> str:
     """Return the runs of each experiment by state, and notes on what needs attention.
 
@@ -110,30 +108,34 @@ def status(study: Study, verify: bool = False) -> str:
     are read, unless ``verify`` is true: then all logs and tables are.
     """
     states = progress.states(study)
-    rows: dict[str, dict[str, int]] = {}
-    notes: dict[str, None] = {}
+    counted: dict[str, Counter[str]] = {}
     for block, state in states:
-        runs = rows.setdefault(block.point.experiment, dict.fromkeys(progress.STATES, 0))
-        runs[state] += block.count
-        folder = block.log("runs").parent
+        counted.setdefault(block.point.experiment, Counter())[state] += block.count
+    rows = [*counted.items(), ("total", sum(counted.values(), Counter()))]
+    cells = [(name, n.total(), *(n[state] for state in progress.STATES)) for name, n in rows]
+    table = aligned(("runs of", "planned", *progress.STATES), cells, "<>>>>>>>")
+    return "\n".join([table, *dict.fromkeys(_notes(study, states, verify))])
+
+
+def _notes(study: Study, states: list[tuple[Block, str]], verify: bool) -> Iterator[str]:
+    for block, state in states:
         if state == "failed":
-            notes[f"failed: see {block.job_log}"] = None
+            yield f"failed: see {block.job_log}"
         if state == "damaged":
-            notes[f"damaged: delete {folder} and run again"] = None
-    notes |= dict.fromkeys((*_outdated(states), *_without_a_result(states)))
-    counted = [(sum(runs.values()), *runs.values()) for runs in rows.values()]
-    lines = [(name, *counts) for name, counts in zip(rows, counted, strict=True)]
-    lines.append(("total", *map(sum, zip(*counted, strict=True))))
-    notes |= {f"code changed: {line}": None for line in progress.edited_systems(study, states)}
+            yield f"damaged: delete {block.log('runs').parent} and run again"
+    yield from _outdated(states)
+    yield from _without_a_result(states)
+    for line in progress.edited_systems(study, states):
+        yield f"code changed: {line}"
     if verify:
-        notes |= dict.fromkeys(f"damaged: {line}" for line in progress.damage(study, states))
-        notes["Every byte of the finished logs and of the tables was read."] = None
+        for line in progress.damage(study, states):
+            yield f"damaged: {line}"
+        yield "Every byte of the finished logs and of the tables was read."
     elif any(state == "done" for _, state in states):
-        notes[
+        yield (
             "Only the footers of logs and how runs ended were read; status --verify reads every "
             "byte."
-        ] = None
-    return "\n".join([aligned(("runs of", "planned", *progress.STATES), lines, "<>>>>>>>"), *notes])
+        )
 
 
 def _outdated(states: list[tuple[Block, str]]) -> Iterator[str]:
@@ -204,13 +206,7 @@ def failures(study: Study, partial: str) -> str:
     if interrupted:
         lines.append(f"Interrupted, with their checkpoints saved: {interrupted} blocks.")
     then = "Fix the cause and rerun" if failed else "Rerun"
-    return "\n".join(
-        [
-            *lines,
-            f"{then} the command: it resumes from here.",
-            then_partial,
-        ]
-    )
+    return "\n".join([*lines, f"{then} the command: it resumes from here.", then_partial])
 
 
 def python() -> str:
@@ -259,13 +255,14 @@ def compared(comparison: Any) -> str:
         for row in rows.head(MOST_ROWS).itertuples()
     ]
     header = ("setting", "outcome", "A", "B", "B - A", "95 % interval", "of", "")
-    n_hidden, n_open = len(rows) - len(cells), n_all - len(rows)
+    lines.append(aligned(header, cells, "<<>>>><<"))
+    if len(rows) > len(cells):
+        lines.append(f"... and {len(rows) - len(cells)} more, less clear")
+    if n_all > len(rows):
+        lines.append(f"{n_all - len(rows)} more have no interval")
     return "\n".join(
         [
             *lines,
-            aligned(header, cells, "<<>>>><<"),
-            *([f"... and {n_hidden} more, less clear"] if n_hidden else []),
-            *([f"{n_open} more have no interval"] if n_open else []),
             f"*: the interval excludes zero ({rows['clear'].sum()} of {len(rows)}). If nothing "
             f"differed, about {0.05 * len(rows):.0f} would by chance",
             "A, B: mean or share of all runs, for steps their median. B - A: by pairs of one seed, "

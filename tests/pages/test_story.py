@@ -50,7 +50,6 @@ def test_a_value_has_its_unit_and_interval():
     ],
 )
 def test_an_interval_that_says_nothing_is_followed_by_cannot_tell(low, high, possible, nothing):
-    assert story.says_nothing(low, high, possible) == nothing
     assert ("cannot tell" in story.interval(low, high, possible)) == nothing
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from circlet.formatting import interval, number
+from circlet.formatting import number
 from circlet.pages import story
 from circlet.study import contributions, cost
 from circlet.study.plan import Study
@@ -16,29 +16,18 @@ OPTIMIZERS = {"adamw": "AdamW", "adam": "Adam", "sgd": "SGD"}
 MAX_VALUES = 8  # most values of a parameter to list
 
 
-def _points(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    by_experiment = {}
-    for name, of_experiment in table.groupby("experiment"):
-        headings = {"runs": "runs"}
-        rows: dict[str, dict[str, str]] = {}
-        for row in of_experiment.to_dict("records"):
-            unit = f", {row['unit']}" if row["unit"] not in ("", SHARE, "steps") else ""
-            headings[f"of {row['outcome']}"] = f"{row['label']}{unit}"
-            cells = rows.setdefault(row["point"], {"point": row["point"]})
-            max_runs = max(row["n_runs"], int(cells.get("runs", "0").split()[0]))
-            cells["runs"] = f"{max_runs} of {row['n_planned']}"
-            cells[f"of {row['outcome']}"] = _cell(row)
-        by_experiment[name] = {"headings": headings, "rows": list(rows.values())}
-    return by_experiment
-
-
-def _cell(row: dict[str, Any]) -> str:
-    """Return an outcome of a point with its interval, an end of which may be unknown."""
-    center, low, high = row["estimate"], row["low"], row["high"]
-    is_open = pd.isna(low) != pd.isna(high)
-    possible = story.RANGES.get(row["unit"])
-    ends = interval(low, high) if is_open else story.interval(low, high, possible)
-    return f"{number(center)} {ends}".rstrip()
+def _points(summary: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the headings by outcome, and the cells of each point; the number of runs is first."""
+    headings, cells = {"": "runs"}, {}
+    for row in summary.drop_duplicates("outcome").itertuples():
+        unit = f", {row.unit}" if row.unit not in ("", SHARE, "steps") else ""
+        headings[row.outcome] = f"{row.label}{unit}"
+    for point, rows in summary.groupby("point", sort=False):
+        cells[point] = {"": f"{rows['n_runs'].max()} of {rows['n_planned'].max()}"}
+        for row in rows.itertuples():
+            interval = story.interval(row.low, row.high, story.RANGES.get(row.unit))
+            cells[point][row.outcome] = f"{number(row.estimate)} {interval}".rstrip()
+    return {"headings": headings, "cells": cells}
 
 
 def _values(values: list[Any]) -> str:
@@ -54,7 +43,7 @@ def setting(points: list[Point]) -> dict[str, Any]:
     values = {name: [point.parameters[name] for point in points] for name in system.parameters}
     others = {name: used for name, used in values.items() if set(used) != {system.defaults[name]}}
     parts = [f"{name} = {_values(used)}" for name, used in others.items() if name != "optimizer"]
-    acts = {k: None for point in points for k in point.keys if k not in system.parameters}
+    acts = dict.fromkeys(k for point in points for k in point.keys if k not in system.parameters)
     parts += [f"{k} = {_values([point.keys.get(k, '–') for point in points])}" for k in acts]
     steps = f"{_values([point.steps for point in points])} steps"
     if system.is_trained:
@@ -76,21 +65,21 @@ def system(system: SystemSpec) -> dict[str, str]:
 
 
 def rows(study: Study, runs: pd.DataFrame, summary: pd.DataFrame) -> list[dict]:
-    """Return each experiment's runs and setting, and the summary of its points, if any."""
-    summaries = _points(summary)
+    """Return each experiment's runs and setting, and the summary of its points."""
     entries = []
     for name, settings in study.config.experiments.items():
         of_experiment = runs[runs["experiment"] == name]
+        n_finished = int((of_experiment["status"] == "finished").sum())
         entries.append(
             {
                 "name": name,
                 "system": settings.system,
                 "planned": sum(point.count for point in study.experiment(name)),
-                "finished": int((of_experiment["status"] == "finished").sum()),
-                "unfinished": int((of_experiment["status"] != "finished").sum()),
+                "finished": n_finished,
+                "unfinished": len(of_experiment) - n_finished,
                 "hours": float(of_experiment["seconds"].sum()) / 3600,
                 "device": ", ".join(sorted(of_experiment["device"].unique())),
-                "points": summaries.get(name),
+                **_points(summary[summary["experiment"] == name]),
                 **setting(study.experiment(name)),
             }
         )

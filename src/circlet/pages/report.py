@@ -27,24 +27,13 @@ from circlet.study.registry import Collection
 from circlet.study.targets import Target
 
 DATA = ("report.html",)
-OPTIONAL_TABLES = (
-    "scorecard", "runs", "provenance", "outcome_summary", "effects", "explorer_runs",
-)  # fmt: skip
-COLUMNS = {  # that are read of tables that a study may lack
-    "scorecard": ("claim", "paper", "tally", "kind", "verdict", "measured_n", "source", "note"),
-    "runs": ("experiment", "status", "seconds", "device"),
-    "outcome_summary": ("experiment", "point", "outcome", "label", "unit", "n_runs"),
-    "effects": (
-        "experiment",
-        "outcome",
-        "label",
-        "parameter",
-        "per",
-        "rho",
-        "rho_low",
-        "rho_high",
-    ),
-    "explorer_runs": ("run_id", "shown", "outcome"),
+OPTIONAL_TABLES = {  # with the columns that it needs, which are empty if a study lacks a table
+    "scorecard": ["claim", "paper", "tally", "kind", "verdict", "measured_n", "source", "note"],
+    "runs": ["experiment", "status", "seconds", "device"],
+    "provenance": ["system", "runs"],
+    "outcome_summary": ["experiment", "point", "outcome", "n_runs"],
+    "effects": ["experiment", "outcome", "label", "parameter", "per", "rho", "rho_low", "rho_high"],
+    "explorer_runs": ["run_id", "shown", "outcome"],
 }
 COLLECTION_FILES = ("collection.yaml", "frozen.csv")
 USES = ("claims", "captions")
@@ -155,15 +144,13 @@ def make(target: Target, frozen: bool = False) -> None:
     """Write the report of a study, which may be frozen."""
     study = target.study
     measured.measure(study.points)  # all points in one process, unless a plan has done so
-    there = pages.tables(target, COLUMNS)
-    if frozen:  # there is no explorer beside it
-        there.pop("explorer_runs", None)
-    tables = {name: there.get(name, pd.DataFrame(columns=c)) for name, c in COLUMNS.items()}
-    provenance = parquet.read_table(study, "provenance")
-    card = claims.explained(tables["scorecard"], study)
+    lacking = {name: pd.DataFrame(columns=names) for name, names in OPTIONAL_TABLES.items()}
+    tables = lacking | pages.tables(target, OPTIONAL_TABLES)
+    card, provenance = claims.explained(tables["scorecard"], study), tables["provenance"]
+    watched = lacking["explorer_runs"] if frozen else tables["explorer_runs"]
     tests = card[card["tally"] == claims_file.TEST]
     figures = {
-        figure.name: _figure(figure, card, tables["explorer_runs"])
+        figure.name: _figure(figure, card, watched)
         for figure in targets.figures(study)
         if figure.name not in study.left_out
     }

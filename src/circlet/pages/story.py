@@ -24,31 +24,26 @@ MAX_HEADLINES = 3  # most headline claims of a paper
 MAX_RUNS = 6  # most runs that a figure lists
 BEFORE = ("step", "epoch")  # units that stand before their value
 CANNOT_TELL = "cannot tell"
-MAX_FACTOR, MAX_PART = 1000, 0.9  # of an interval that says something (`says_nothing`)
+MAX_FACTOR, MAX_PART = 1000, 0.9  # of an `interval` that says something
 RANGES = dict.fromkeys(("AUC", "accuracy", "share", SHARE), (0, 1)) | {"%": (0, 100)}  # by unit
 MIN_OPENING = 10  # least number of words of a caption that are visible
 SENTENCE_END = re.compile(r"(?<=[^A-Z\s][.?!]) (?=[A-Z])")
 PLAYS = re.compile(r'href="\.\./explorer\.html#([^"]*)"')
 
 
-def says_nothing(low: float, high: float, possible: tuple[float, float] | None = None) -> bool:
-    """Return whether an interval leaves nearly everything possible.
-
-    The ends differ by more than a factor of `MAX_FACTOR`, or the interval covers at least the share
-    `MAX_PART` of the possible range.
-    """
-    if possible and high - low >= MAX_PART * (possible[1] - possible[0]):
-        return True
-    small, large = sorted((abs(low), abs(high)))
-    return low * high > 0 and large > MAX_FACTOR * small
-
-
 def interval(low: float, high: float, possible: tuple[float, float] | None = None) -> str:
-    """Return a 95 % interval, with "cannot tell" if it says nothing; empty if there is none."""
-    if math.isnan(low) or math.isnan(high) or low == high:
+    """Return a 95 % interval, an end of which may be unknown; empty if there is none.
+
+    "cannot tell" follows if it leaves nearly everything possible: its ends differ by more than a
+    factor of `MAX_FACTOR`, or it covers at least the share `MAX_PART` of the possible range.
+    """
+    if (math.isnan(low) and math.isnan(high)) or low == high:
         return ""
-    ends = formatting.interval(low, high)
-    return f"{ends}, {CANNOT_TELL}" if says_nothing(low, high, possible) else ends
+    small, large = sorted((abs(low), abs(high)))
+    is_wide = low * high > 0 and large > MAX_FACTOR * small
+    if possible:
+        is_wide |= high - low >= MAX_PART * (possible[1] - possible[0])
+    return formatting.interval(low, high) + f", {CANNOT_TELL}" * is_wide
 
 
 def measured(row: dict[str, Any]) -> str:
