@@ -42,9 +42,8 @@ from markupsafe import Markup
 from circlet import pages
 from circlet.lazy_import import load
 from circlet.pages.explorer import listing, packing
-from circlet.storage import files, parquet
+from circlet.storage import files
 from circlet.study.plan import Study
-from circlet.study.registry import Collection
 from circlet.study.targets import Target
 
 DATA = ("*.html", "*.css", "*.js", "vendored/*.js")
@@ -98,38 +97,24 @@ def _data(target: Target, played: pd.DataFrame) -> tuple[dict[str, Any], list[St
     return data, tour
 
 
-def _live(collections: list[Collection], data: dict[str, Any]) -> list[Markup]:
-    folders = {c.name: c.folder / "explorer" for c in collections}
-    return [
-        Markup(pages.template("page.html", folder).render(data=data[name]))
-        for name, folder in folders.items()
-        if (folder / "page.html").exists()
-    ]
-
-
 def make(target: Target) -> None:
     """Write the explorer of a study."""
     study = target.study
     absent = [name for name in OPTIONAL_TABLES if name in study.left_out]
-    points: list[dict[str, Any]] = []
-    chunks: list[packing.Chunk] = []
-    states, systems = None, {}
-    played = pd.DataFrame({"run_id": [], "system": []})
+    points, systems = list[dict[str, Any]](), dict[str, dict[str, Any]]()
+    played = pd.DataFrame(columns=["run_id", "system"])
+    states = pd.DataFrame(columns=["run_id", "step", "name", "shape", "values"])
     if not absent:
-        runs, states, ends = (parquet.read_table(study, name) for name in OPTIONAL_TABLES)
+        runs, states, ends = pages.tables(target, OPTIONAL_TABLES).values()
         runs = listing.with_frames(runs, states)
         played = runs[runs["shown"] == "training"]
         points = listing.points(study, runs, ends)
-        numbers = runs[listing.measured(runs)].select_dtypes("number")
-        metrics = {name for system in study.systems for name in study.specs[system].metrics}
-        systems = listing.systems(study, [name for name in numbers if name not in metrics])
+        systems = listing.systems(study, runs)
     data, tour = _data(target, played)
-    if states is not None:
-        chunks = packing.chunks(points, states, tour)
-    modules = _modules(study)
-    paths = (c.folder / "explorer/style.css" for c in study.collections)
+    chunks = packing.chunks(points, states, tour)
+    folders = {c.name: c.folder / "explorer" for c in study.collections}
+    paths = (folder / "style.css" for folder in folders.values())
     styles = [path.read_text(encoding="utf-8") for path in paths if path.exists()]
-    used = [c for c in study.collections if c.name in data]
     catalogue = {
         "points": points,
         "systems": systems,
@@ -138,22 +123,25 @@ def make(target: Target) -> None:
         "collections": [
             {"name": c.name, "prefix": c.qualified(""), "data": data.get(c.name)}
             for c in study.collections
-            if f"circlet/{c.name}/main" in modules
+            if (folders[c.name] / "main.js").exists()
         ],
     }
-    # Numbers that are not finite become null.
-    listed = msgspec.json.encode(catalogue, enc_hook=np.generic.item)
     page = pages.template("explorer/page.html").render(
         results=Path(study.config.results),
         absent=absent,
         partial=bool(study.missing or study.left_out),
         rule=listing.rule(points, states),
         no_parent=any(run["outcome"] == "no parent" for p in points for run in p["runs"]),
-        live=_live(used, data),
+        live=[
+            Markup(pages.template("page.html", folders[name]).render(data=of_collection))
+            for name, of_collection in data.items()
+            if (folders[name] / "page.html").exists()
+        ],
         styles=Markup("".join([_read("style.css"), *styles])),
-        imports=Markup(json.dumps({"imports": modules})),
+        imports=Markup(json.dumps({"imports": _modules(study)})),
         main=Markup(_read("main.js")),
-        catalogue=packing.text(listed),
+        # Numbers that are not finite become null.
+        catalogue=packing.text(msgspec.json.encode(catalogue, enc_hook=np.generic.item)),
         plotly=packing.text(_read("vendored/plotly.js")),
         opening=[chunk for chunk in chunks if chunk.rank == packing.OPENING],
         others=[chunk for chunk in chunks if chunk.rank != packing.OPENING],

@@ -79,8 +79,11 @@ def _number(value: Any) -> float | None:
     return None if pd.isna(value) or not np.isfinite(value) else float(f"{value:.5g}")
 
 
-def systems(study: Study, measures: list[str]) -> dict[str, dict[str, Any]]:
+def systems(study: Study, runs: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return the systems of the study, by name, in the order of their collections."""
+    metrics = {name for system in study.systems for name in study.specs[system].metrics}
+    numbers = runs[measured(runs)].select_dtypes("number")
+    measures = [name for name in numbers if name not in metrics]
     first = {point.system.name: point for point in study.points}
     return {
         name: _system(first[name], collection, measures)
@@ -143,13 +146,13 @@ def experiments(study: Study) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def rule(points: list[dict[str, Any]], states: pd.DataFrame | None) -> str:
+def rule(points: list[dict[str, Any]], states: pd.DataFrame) -> str:
     """Return, in words, how much of the study is in the page."""
     shown = [run["shown"] for point in points for run in point["runs"]]
     n_runs = len(shown) + sum(point["unlisted"] for point in points)
     trainings = shown.count("training")
     ends = shown.count("end") + trainings
-    steps = 0 if states is None or states.empty else states.groupby(["run_id", "name"]).size().max()
+    steps = states.groupby(["run_id", "name"]).size().max() if len(states) else 0
     if trainings == n_runs > 0:
         runs = f"each of the {n_runs} runs" if n_runs > 1 else "the run"
         return f"You can replay the training of {runs}, in at most {steps} steps."
