@@ -55,9 +55,14 @@ def reported(judged, tmp_path):
     return study
 
 
+def page_of(study):
+    """Make the report of a study, and return its text."""
+    report.make(targets.report(study))
+    return (study.results / "report.html").read_text()
+
+
 def test_the_report_shows_the_numbers_of_the_tables(reported):
-    report.make(targets.report(reported))
-    page = (reported.results / "report.html").read_text()
+    page = page_of(reported)
     row = page[page.index('<tr id="x">') :]
     cells = re.sub("<[^>]+>", "|", row[: row.index("\n")].replace("<td", "|<td"))
     assert [cell for cell in cells.split("|") if cell] == [
@@ -151,8 +156,7 @@ def test_what_more_runs_of_a_frozen_study_do_not_find_may_come_from_few_runs(rep
 def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(reported):
     claim = claims.read(reported).query("reason != ''").iloc[0]
     plant(reported, ROW | {"claim": claim["claim"]})
-    report.make(targets.report(reported))
-    page = html.unescape((reported.results / "report.html").read_text())
+    page = html.unescape(page_of(reported))
     first = page.index('<p class="story">')
     story = page[first : page.index("</ul>", first)]
     assert reported.collections[0].metadata.question in story
@@ -161,11 +165,9 @@ def test_a_planted_deviation_is_on_the_first_screen_with_its_recorded_reason(rep
 
 def test_a_study_without_claims_begins_with_what_its_sweeps_show(tmp_path):
     study = ran(tmp_path, sweep={"weight_decay": [0, 1]})
-    page = targets.report(study)
     make_tables(study)
     draw_nothing(study)
-    report.make(page)
-    text = page.outputs[0].read_text()
+    text = page_of(study)
     assert text.index('id="sweeps"') < text.index("<h2") + 50  # it is the first section
     assert "<li><b>e</b>, " in text
     assert "verdict" not in text[text.index("</style>") :]
@@ -182,8 +184,7 @@ def test_a_claim_and_its_figure_lead_to_each_other(reported):
     claim = claims.read(reported).query("figure == @name")["claim"].iloc[0]
     for row, together in ((ROW | {"claim": claim}, True), (ROW, False)):
         plant(reported, row)
-        report.make(targets.report(reported))
-        page = (reported.results / "report.html").read_text()
+        page = page_of(reported)
         figure = page[page.index(f'<figure id="{name}"') :].partition("</figure>")[0]
         assert ('<a href="#musat-verdicts">Verdicts</a>: ' in figure) == together
         assert (f'<a href="#{name}">Table 1</a>' in page) == together

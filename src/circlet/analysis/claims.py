@@ -8,7 +8,7 @@ from msgspec import structs
 
 from circlet.analysis.verdicts import DEVIATES, DIFFERS, DISAGREES, NOT_RUN, VERDICTS
 from circlet.formatting import number
-from circlet.study.claims_file import OTHER, TEST, Claim, claims
+from circlet.study.claims_file import OTHER, Claim, claims
 
 if TYPE_CHECKING:
     from circlet.study.plan import Study
@@ -62,11 +62,6 @@ def explained(card: pd.DataFrame, study: "Study") -> pd.DataFrame:
     merged.loc[merged["frozen_tally"] == OTHER, "tally"] = OTHER
     texts = ["figure", "reason", "frozen_study", "frozen_tally", "frozen_verdict", "frozen_note"]
     return merged.assign(**{name: merged[name].fillna("") for name in texts})
-
-
-def frozen_tests(card: pd.DataFrame) -> pd.DataFrame:
-    """Return the tests of an `explained` scorecard that only a frozen study has judged."""
-    return card[(card["tally"] == TEST) & (card["frozen_study"] != "")]
 
 
 def text_of(keys: dict[str, str]) -> str:

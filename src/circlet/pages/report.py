@@ -24,6 +24,7 @@ from circlet.storage import files, parquet
 from circlet.study import claims_file, contributions, measured, plots, targets
 from circlet.study.plan import Study
 from circlet.study.registry import Collection
+from circlet.study.swept import words
 from circlet.study.targets import Target
 
 DATA = ("report.html",)
@@ -40,7 +41,6 @@ USES = ("claims", "captions")
 
 TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
-WORDS = {"fourier": "Fourier", "ode": "ODE", "pca": "PCA"}  # words in names of figures
 
 
 def _cited(citation: str) -> Markup:
@@ -58,9 +58,9 @@ def _title(figure: Target) -> str:
         title = plots.title(plot)
     else:
         titles = (collection.figures.get(figure.name) for collection in figure.study.collections)
-        words = figure.name.rpartition(".")[2].split("_")  # the section names the collection
-        title = next(filter(None, titles), " ".join(WORDS.get(word, word) for word in words))
-    return title[0].upper() + title[1:]
+        short = figure.name.rpartition(".")[2]  # the section names the collection
+        title = next(filter(None, titles), words(short))
+    return story.capital(title)
 
 
 def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:

@@ -130,11 +130,11 @@ def differing(card: pd.DataFrame) -> list[tuple[str, list[dict[str, Any]]]]:
 
 def frozen(card: pd.DataFrame) -> str:
     """Return the verdicts of frozen studies on tests that were not run; empty if there are none."""
-    there = claims.frozen_tests(card)
+    there = card[(card["tally"] == claims_file.TEST) & (card["frozen_study"] != "")]
     if there.empty:
         return ""
-    names = listed(list(dict.fromkeys(there["frozen_study"])))
-    studies = f"the frozen {'study' if there['frozen_study'].nunique() == 1 else 'studies'} {names}"
+    names = list(there["frozen_study"].unique())
+    studies = f"the frozen {'study' if len(names) == 1 else 'studies'} {listed(names)}"
     return f"Verdicts in {studies}: {claims.counted(there['frozen_verdict'])}."
 
 
