@@ -39,6 +39,7 @@ OPTIONAL_TABLES = {  # with the columns that it needs, which are empty if a stud
 COLLECTION_FILES = ("collection.yaml", "frozen.csv")
 USES = ("claims", "captions")
 
+Entry = dict[str, Any]  # a figure or a section, as the template takes it
 TEXTS = re.compile(r"<text[^>]*>([^<]*)</text>")
 ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 
@@ -63,7 +64,7 @@ def _title(figure: Target) -> str:
     return story.capital(title)
 
 
-def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
+def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> Entry:
     """Return a figure, with why it has nothing to draw, as its image says."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_text(encoding="utf-8")
@@ -82,11 +83,8 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> dict[str,
 
 
 def _section(
-    collection: Collection,
-    card: pd.DataFrame,
-    figures: dict[str, dict[str, Any]],
-    provenance: pd.DataFrame,
-) -> dict[str, Any]:
+    collection: Collection, card: pd.DataFrame, figures: dict[str, Entry], provenance: pd.DataFrame
+) -> Entry:
     listed, has_tests = story.of_paper(card, collection.name)
     tests = listed[listed["tally"] == claims_file.TEST]
     counted = listed[listed["tally"].isin([claims_file.TEST, claims_file.OTHER])]
@@ -118,11 +116,8 @@ def _section(
 
 
 def _sections(
-    study: Study,
-    card: pd.DataFrame,
-    figures: dict[str, dict[str, Any]],
-    provenance: pd.DataFrame,
-) -> list[dict[str, Any]]:
+    study: Study, card: pd.DataFrame, figures: dict[str, Entry], provenance: pd.DataFrame
+) -> list[Entry]:
     """Return the sections that have content, those without results last.
 
     Each term is explained in the first section that has it.

@@ -43,7 +43,8 @@ def interval(low: float, high: float, possible: tuple[float, float] | None = Non
     is_wide = low * high > 0 and large > MAX_FACTOR * small
     if possible:
         is_wide |= high - low >= MAX_PART * (possible[1] - possible[0])
-    return formatting.interval(low, high) + f", {CANNOT_TELL}" * is_wide
+    ends = formatting.interval(low, high)
+    return f"{ends}, {CANNOT_TELL}" if is_wide else ends
 
 
 def measured(row: dict[str, Any]) -> str:

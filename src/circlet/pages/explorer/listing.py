@@ -131,9 +131,8 @@ def _headings(point: Point, measures: list[str]) -> dict[str, str]:
 
 def experiments(study: Study) -> dict[str, dict[str, Any]]:
     """Return what each experiment sweeps, with the values as text, and its outcomes."""
-    entries = {}
-    for name, settings in study.config.experiments.items():
-        entries[name] = {
+    return {
+        name: {
             "swept": [
                 {"name": p.name, "values": p.texts, "words": p.is_words}
                 for p in swept(study.experiment(name))
@@ -143,7 +142,8 @@ def experiments(study: Study) -> dict[str, dict[str, Any]]:
                 for outcome in study.outcomes(settings.system)
             },
         }
-    return entries
+        for name, settings in study.config.experiments.items()
+    }
 
 
 def rule(points: list[dict[str, Any]], states: pd.DataFrame) -> str:
