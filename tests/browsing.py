@@ -1,10 +1,10 @@
 """Fixtures and functions that open pages in Chromium."""
 
-import csv
+import io
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pytest
 
 from circlet import build
@@ -106,18 +106,26 @@ def page(explore, empty_explorer):
 
 
 def file_of(page, panel, kind):
-    """Return the file that a button of a panel saves, wherever the mouse is, and its name."""
-    with page.expect_download() as download:
+    """Return the content of the file that a button of a panel saves, and its name."""
+    with page.expect_download() as download:  # wherever the mouse is
         page.evaluate(f"document.querySelector('#{panel} [data-save={kind}]').click()")
-    return Path(download.value.path()), download.value.suggested_filename
+    return Path(download.value.path()).read_bytes(), download.value.suggested_filename
 
 
-def saved(page, panel="particles"):
-    """Return the coordinates that the page saves, (p, 2), and the name of the file."""
-    path, name = file_of(page, panel, "csv")
-    _, *rows = csv.reader(path.read_text().splitlines())
-    assert [int(row[0]) for row in rows] == list(range(len(rows)))
-    return np.array(rows, dtype=float)[:, 1:], name
+def numbers(page, panel):
+    """Return the data of a panel as a frame."""
+    content, _ = file_of(page, panel, "csv")
+    return pd.read_csv(io.BytesIO(content))
+
+
+def coordinates(page, panel="particles"):
+    """Return the coordinates that a live simulation saves, (p, 2)."""
+    return numbers(page, panel).to_numpy()[:, 1:]
+
+
+def each(page, selector, name="textContent"):
+    """Return a property of all elements that a selector finds."""
+    return page.eval_on_selector_all(selector, "(all, name) => all.map(one => one[name])", name)
 
 
 def fill(page, of="particles", **values):

@@ -1,11 +1,8 @@
 """Runs of the smoke study, their logs, and functions that drive the explorer, for its tests."""
 
-import csv
-import io
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from browsing import each
 from conftest import ROOT, make_tables, rewrite, run_blocks
 
 from circlet import build
@@ -90,36 +87,15 @@ def step_now(page):
     return int(page.inner_text("#step-now").split()[1].rstrip(","))
 
 
-def choices(page, name):
-    return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.textContent)")
-
-
-def values(page, name):
-    return page.eval_on_selector_all(f"#{name} option", "all => all.map(one => one.value)")
-
-
 def column(page, n):
     """Return the texts of a column of the list of runs."""
-    return page.locator(f"#run-list tr td:nth-child({n})").all_text_contents()
+    return each(page, f"#run-list td:nth-child({n})")
 
 
 def picture(page, panel):
     """Return what a panel shows, with its background."""
     return page.evaluate(
-        """id => [...document.querySelectorAll(`#${id}-picture svg`)].map(e => e.outerHTML).join("")
+        """id => [...document.querySelectorAll(`#${id}-picture svg`)].map(e => e.innerHTML).join("")
         + (document.querySelector(`#${id}-picture canvas`)?.toDataURL() ?? "")""",
         panel,
     )
-
-
-def download(page, panel, kind):
-    with page.expect_download() as event:
-        page.click(f"#{panel} [data-save={kind}]")
-    return Path(event.value.path()).read_bytes(), event.value.suggested_filename
-
-
-def numbers(page, panel):
-    """Return the data of a panel: names of its columns, and its rows."""
-    content, _ = download(page, panel, "csv")
-    columns, *rows = csv.reader(io.StringIO(content.decode()))
-    return columns, rows

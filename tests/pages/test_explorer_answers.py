@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from browsing import numbers
 from conftest import experiment
-from driving import at, download, explorer_of, numbers, settled
+from driving import at, explorer_of, settled
 
 from circlet.collections.ding.equations import embedding_mlp
 from circlet.collections.musat.equations import constant_attention
@@ -34,10 +35,9 @@ def explorer(tmp_path_factory):
 
 @pytest.fixture
 def page_at(explore, explorer):
-    def page_at(experiment, step, **options):
+    def page_at(experiment, step):
         block = next(b for b in explorer[1].blocks if b.point.experiment == experiment)
-        page = settled(explore(explorer[0], at(block.point.run_id(1), step), **options))
-        return page, block
+        return settled(explore(explorer[0], at(block.point.run_id(1), step))), block
 
     return page_at
 
@@ -63,41 +63,6 @@ def expected(block, step):
     return logits.softmax(-1).numpy(), trained
 
 
-@pytest.mark.parametrize("step", [0, 200])
-@pytest.mark.parametrize("experiment", ["often", "ordered"])
-def test_answers_are_those_of_python(page_at, experiment, step):
-    page, block = page_at(experiment, step)
-    probabilities, trained = expected(block, step)
-    columns, rows = numbers(page, PANEL.get(experiment, "answers"))
-    assert columns == ["a", "b", "class", "answer", "probability", "set"]
-    a, b, target, given = np.array([row[:4] for row in rows], int).T
-    assert a.tolist() == np.repeat(range(P), P).tolist() and b.tolist() == [*range(P)] * P
-    np.testing.assert_array_equal(target, (a + b) % P)
-    ordered = np.sort(probabilities.reshape(-1, P), axis=1)
-    least = 1e-5 if experiment == "ordered" else 1e-3  # computed by Python, or from 16-bit weights
-    clear = ordered[:, -1] > ordered[:, -2] + least
-    assert clear.mean() > 0.9
-    best = probabilities.argmax(-1).ravel()
-    np.testing.assert_array_equal(given[clear], best[clear])
-    shown = np.array([float(row[4]) for row in rows])
-    np.testing.assert_allclose(shown, ordered[:, -1], atol=1e-3)
-    assert [row[5] == "train" for row in rows] == trained.ravel().tolist()
-
-
-@pytest.mark.parametrize(("experiment", "n"), [("often", (122, 31)), ("ordered", (231, 58))])
-def test_the_shares_are_the_logged_accuracies(page_at, experiment, n):
-    page, block = page_at(experiment, 300)
-    curves = parquet.read_log(block, "curves").query("seed == 1 and step == 300").iloc[0]
-    train, test = (
-        round(curves[f"{part}_accuracy"] * k) for part, k in zip(("train", "test"), n, strict=True)
-    )
-    assert 0 < train + test < sum(n)  # some pairs right, some wrong
-    panel = PANEL.get(experiment, "answers")
-    shown = page.inner_text(f"#{panel} .ask p >> nth=0")
-    assert shown == f"Right: {train} of {n[0]} pairs trained on, {test} of {n[1]} held out."
-    assert page.inner_text(f"#{panel}-note") == "blue: trained on; orange: held out; ×: wrong"
-
-
 # Colours at some places in each cell of the table; places are given as shares of a cell.
 CELLS = """places => {
   const canvas = document.querySelector("#answers-picture canvas");
@@ -111,50 +76,56 @@ CELLS = """places => {
 }"""
 
 
-def test_cells_are_filled_if_right_and_crossed_if_wrong(page_at):
-    page, block = page_at("often", 300)
-    rows = numbers(page, "answers")[1]
-    right = np.array([row[2] == row[3] for row in rows])
-    trained = expected(block, 300)[1].ravel()
-    middle, edge = np.array(page.evaluate(CELLS, [[0.5, 0.5], [0.5, 0.1]]))
-    colours = np.where(trained[:, None], [0, 0x72, 0xB2], [0xD5, 0x5E, 0])
-    np.testing.assert_allclose(middle[:, :3], colours, atol=3)
-    np.testing.assert_array_equal(edge[:, 3] > 0, right)
-    assert 0 < right.sum() < P * P
+@pytest.mark.parametrize("step", [0, 300])
+@pytest.mark.parametrize(("experiment", "n"), [("often", (122, 31)), ("ordered", (231, 58))])
+def test_answers_are_those_of_python(page_at, experiment, n, step):
+    page, block = page_at(experiment, step)
+    probabilities, trained = expected(block, step)
+    panel = PANEL.get(experiment, "answers")
+    rows = numbers(page, panel)
+    assert list(rows) == ["a", "b", "class", "answer", "probability", "set"]
+    a, b, target, given = rows[["a", "b", "class", "answer"]].to_numpy().T
+    assert a.tolist() == np.repeat(range(P), P).tolist() and b.tolist() == [*range(P)] * P
+    np.testing.assert_array_equal(target, (a + b) % P)
+    ordered = np.sort(probabilities.reshape(-1, P), axis=1)
+    least = 1e-5 if experiment == "ordered" else 1e-3  # computed by Python, or from 16-bit weights
+    clear = ordered[:, -1] > ordered[:, -2] + least
+    assert clear.mean() > 0.9
+    best = probabilities.argmax(-1).ravel()
+    np.testing.assert_array_equal(given[clear], best[clear])
+    np.testing.assert_allclose(rows["probability"], ordered[:, -1], atol=1e-3)
+    np.testing.assert_array_equal(rows["set"] == "train", trained.ravel())
 
-
-def rings(page, panel):
-    """Return the rings of a panel, [x, y, size] of each."""
-    return page.evaluate(
-        """id => {
-          const d = document.querySelector(`#${id}-picture svg > path`).getAttribute("d") ?? "";
-          return d.split("M").slice(1).map(part => {
-            const [x, y, radius] = part.split(/[ a]/).map(Number);
-            return [x + radius, y, 2 * radius];
-          });
-        }""",
-        panel,
+    curves = parquet.read_log(block, "curves").query("seed == 1 and step == @step").iloc[0]
+    train, test = (
+        round(curves[f"{part}_accuracy"] * k) for part, k in zip(("train", "test"), n, strict=True)
     )
+    assert 0 < train + test < sum(n)  # some pairs right, some wrong
+    shown = page.inner_text(f"#{panel} .ask p >> nth=0")
+    assert shown == f"Right: {train} of {n[0]} pairs trained on, {test} of {n[1]} held out."
+    assert page.inner_text(f"#{panel}-note") == "blue: trained on; orange: held out; ×: wrong"
+    if experiment == "often":  # cells are filled if right and crossed if wrong
+        middle, edge = np.array(page.evaluate(CELLS, [[0.5, 0.5], [0.5, 0.1]]))
+        colours = np.where(trained.reshape(-1, 1), [0, 0x72, 0xB2], [0xD5, 0x5E, 0])
+        np.testing.assert_allclose(middle[:, :3], colours, atol=3)
+        np.testing.assert_array_equal(edge[:, 3] > 0, given == target)
 
 
-def words(page, panel):
-    return page.eval_on_selector_all(
-        f"#{panel}-picture svg > g + g text",
-        """all => all.map(node => [
-          node.textContent, ...["x", "y"].map(name => Number(node.getAttribute(name)))
-        ])""",
-    )
+# The numbers written in the middle of a panel's rings, each with the size of its ring.
+RINGED = """id => {
+  const texts = [...document.querySelectorAll(`#${id}-picture svg > g + g text`)];
+  const away = (node, x, y) => Math.hypot(node.getAttribute("x") - x, node.getAttribute("y") - y);
+  const d = document.querySelector(`#${id}-picture svg > path`).getAttribute("d");
+  return d.split("M").slice(1).map(part => {
+    const [x, y, radius] = part.split(/[ a]/).map(Number);
+    const inside = texts.find(node => away(node, x + radius, y) < 0.2);
+    return [Number(inside.textContent), radius];
+  }).sort(([a], [b]) => a - b);
+}"""
 
 
 def ringed(page, panel):
-    """Return the numbers written in the middle of rings, each with the size of its ring."""
-    texts = words(page, panel)
-    numbers_in_rings = []
-    for x, y, size in rings(page, panel):
-        away = [np.hypot(x - u, y - v) for _, u, v in texts]
-        assert min(away) < 0.2
-        numbers_in_rings.append((size, int(texts[int(np.argmin(away))][0])))
-    return numbers_in_rings
+    return [number for number, _ in page.evaluate(RINGED, panel)]
 
 
 def cell(page, a, b):
@@ -167,31 +138,22 @@ def cell(page, a, b):
 def test_pointing_lights_up_the_numbers_and_all_pairs_with_the_answer(page_at):
     page, _ = page_at("often", 300)
     page.locator("#answers-picture").scroll_into_view_if_needed()
-    assert rings(page, "embedding") == rings(page, "sums") == []
+    assert ringed(page, "embedding") == ringed(page, "sums") == []
     page.mouse.move(*cell(page, 16, 5))
-    assert sorted(n for _, n in ringed(page, "embedding")) == [5, 16]
-    pairs = ringed(page, "sums")
-    assert [n for _, n in pairs] == [4] * 9  # 17 ordered pairs have the answer 4: 9 unordered ones
-    assert [size for size, _ in pairs].count(max(size for size, _ in pairs)) == 1
+    assert ringed(page, "embedding") == [5, 16]
+    assert ringed(page, "sums") == [4] * 9  # 17 ordered pairs have the answer 4: 9 unordered ones
+    sizes = [size for _, size in page.evaluate(RINGED, "sums")]
+    assert sizes.count(max(sizes)) == 1
     said = page.inner_text("#answers .ask p >> nth=1")
     assert "16 + 5 = 21, and 21 mod 17 = 4." in said and "Row 16, column 5" in said
     page.mouse.move(5, 5)
-    assert rings(page, "embedding") == rings(page, "sums") == []
+    assert ringed(page, "embedding") == ringed(page, "sums") == []
     page.mouse.click(*cell(page, 2, 3))
     page.mouse.move(5, 5)
     assert [page.input_value(f"#answers [name={name}]") for name in "ab"] == ["2", "3"]
     page.locator("#step-slider").fill("0")  # the rings follow
     settled(page)
-    assert sorted(n for _, n in ringed(page, "embedding")) == [2, 3]
-
-
-def test_a_marked_table_is_saved_as_on_white_paper(page_at):
-    page, _ = page_at("often", 300, scheme="dark")
-    page.fill("#answers [name=a]", "3")
-    page.fill("#answers [name=b]", "4")
-    svg = download(page, "answers", "svg")[0].decode()
-    assert "M46 " in svg.split("<path")[-1]  # from the left edge to the cell
-    assert "#1a1a1a" in svg.split("<path")[-1] and "#f0f0f0" not in svg
+    assert ringed(page, "embedding") == [2, 3]
 
 
 def test_a_typed_pair_is_answered(page_at):
@@ -204,30 +166,15 @@ def test_a_typed_pair_is_answered(page_at):
         said = page.inner_text("#answers .ask p >> nth=1")
         verdict = "Right" if best == (a + b) % P else "Wrong"
         assert said.startswith(f"{verdict}: the network answers {best} (probability ")
-        probability = float(said.split("probability ")[1].split(")")[0])
-        assert probability == pytest.approx(probabilities[a, b].max(), abs=2e-3)
         assert said.endswith("trained on." if trained[a, b] else "held out.")
-    page.fill("#answers [name=a]", "17")
-    assert page.inner_text("#answers .ask p >> nth=1") == "The numbers are 0 to 16."
-    page.fill("#answers [name=a]", "")
-    assert page.inner_text("#answers .ask p >> nth=1").startswith("Type two numbers")
-
-
-def test_the_kept_run_answers_the_same_pair(page_at):
-    page, _ = page_at("often", 300)
-    page.click("#keep")
-    page.check("#run-list tr:nth-child(1) input")
-    settled(page)
-    page.fill("#answers [name=a]", "4")
-    page.fill("#answers [name=b]", "4")
-    for panel in ("answers", "answers-kept"):
-        assert "4 + 4 = 8." in page.inner_text(f"#{panel} .ask p >> nth=1")
-    assert [n for _, n in ringed(page, "embedding-kept")] == [4, 4]
+    for typed, words in (("17", "The numbers are 0 to 16."), ("", "Type two numbers")):
+        page.fill("#answers [name=a]", typed)
+        assert page.inner_text("#answers .ask p >> nth=1").startswith(words)
 
 
 def test_answers_are_of_the_step_at_which_the_network_is_logged(page_at):
     page, block = page_at("seldom", 3)
     assert "as logged at step 0" in page.inner_text("#answers-note")
     probabilities, _ = expected(block, 0)
-    shown = np.array([float(row[4]) for row in numbers(page, "answers")[1]])
+    shown = numbers(page, "answers")["probability"]
     np.testing.assert_allclose(shown, probabilities.max(-1).ravel(), atol=1e-3)

@@ -1,9 +1,10 @@
 """The explorer's controls, files and links, and whether all readers can use it."""
 
 import json
+from xml.etree import ElementTree
 
 import pytest
-from browsing import screenshot, serious
+from browsing import file_of, screenshot, serious
 from driving import (
     CIRCLES,
     NETWORK,
@@ -12,7 +13,6 @@ from driving import (
     TRANSFORMER,
     at,
     block_of,
-    download,
     picture,
     settled,
     step_now,
@@ -21,95 +21,56 @@ from driving import (
 pytestmark = pytest.mark.browser
 
 
-def test_controls_change_the_pictures(page_of):
-    page = settled(page_of(at(NETWORK, 50)))
-
-    def changes(panel, act, back):
+@pytest.mark.parametrize(
+    "run_id, live", [(CIRCLES, []), (TRANSFORMER, ["particles", "network-sums"])]
+)
+def test_every_panel_can_be_saved_as_on_white_paper(page_of, run_id, live):
+    page = settled(page_of(at(run_id), scheme="dark"))
+    for name in "ab" if run_id == CIRCLES else "":
+        page.fill(f"#ordered_answers [name={name}]", "4")
+    for panel in [*PANELS[run_id], *live]:
         before = picture(page, panel)
-        act()
-        settled(page)
-        changed = picture(page, panel) != before
-        back()
+        svg = file_of(page, panel, "svg")[0].decode()
+        ElementTree.fromstring(svg)
+        assert len(svg) > 1500
+        for on_paper in ("#ffffff", "#1a1a1a"):
+            assert on_paper in svg or rgb(on_paper) in svg
+        assert "#f0f0f0" not in svg and rgb("#f0f0f0") not in svg
+        if panel == "ordered_answers":
+            assert "M46 " in svg.split("<path")[-1]  # from the left edge to the cell
         settled(page)
         assert picture(page, panel) == before
-        return changed
-
-    def select(name, value):
-        return lambda: page.select_option(f"#{name}", value)
-
-    def dimension(name, index):  # labels of dimensions count from 1
-        return lambda: page.select_option(f"#{name}", index=index)
-
-    assert changes("embedding", dimension("x", 1), dimension("x", 0))
-    assert changes("sums", dimension("y", 0), dimension("y", 1))
-    assert changes("embedding", select("plane", "3"), select("plane", "0"))
-    assert changes("sums", lambda: page.check("#fit"), lambda: page.uncheck("#fit"))
-    assert changes("losses", lambda: page.check("#log"), lambda: page.uncheck("#log"))
-
-
-@pytest.mark.parametrize("run_id", [CIRCLES, TRANSFORMER])
-def test_every_panel_can_be_saved(page_of, run_id):
-    page = settled(page_of(at(run_id), scheme="dark"))
-    for panel in PANELS[run_id]:
-        svg, name = download(page, panel, "svg")
-        assert name.startswith(run_id.replace("/", "_")) and name.endswith(f"_{panel}.svg")
-        assert svg.startswith(b"<svg") and svg.rstrip().endswith(b"</svg>")
-        assert len(svg) > 1500
-        assert b"#1a1a1a" in svg or b"rgb(26, 26, 26)" in svg  # colours for white paper
-        assert b"#f0f0f0" not in svg and b"rgb(240, 240, 240)" not in svg
     # Only a plane and a chart, as Chromium asks for permission after ten downloads of a page.
-    for panel in (PANELS[run_id][1], PANELS[run_id][-1]):
-        png, name = download(page, panel, "png")
+    for panel in (*live[:1], PANELS[run_id][1], PANELS[run_id][-1]):
+        png, name = file_of(page, panel, "png")
         assert name.endswith(".png")
         assert png.startswith(b"\x89PNG")
         width, height = (int.from_bytes(png[i : i + 4]) for i in (16, 20))
         assert width > 600 and height > 600
-    _, name = download(page, panel, "csv")
-    assert name.endswith(".csv")
+    _, name = file_of(page, panel, "csv")
+    assert name.startswith(run_id.replace("/", "_")) and name.endswith(f"_{panel}.csv")
 
 
-def test_saving_a_curve_keeps_what_is_enlarged(page_of):
-    page = settled(page_of(at(CIRCLES, 0), scheme="dark"))
-
-    def shown():
-        axis = "document.querySelector('#signals-picture .js-plotly-plot').layout.xaxis"
-        return page.evaluate(f"[{axis}.range, {axis}.gridcolor]")
-
-    area = page.locator("#signals-picture .nsewdrag").first
-    area.scroll_into_view_if_needed()
-    box = area.bounding_box()
-    whole, colour = shown()
-    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + box["height"] / 2, steps=5)
-    page.mouse.up()
-    settled(page)
-    enlarged, _ = shown()
-    assert enlarged[1] - enlarged[0] < 0.6 * (whole[1] - whole[0])
-    download(page, "signals", "svg")
-    settled(page)
-    assert shown() == [enlarged, colour]
-    page.locator("#run-list input:not(:checked)").first.check()
-    settled(page)
-    assert shown()[0] != enlarged
+def rgb(colour):
+    """Return a colour as the plotting library writes it."""
+    return f"rgb({', '.join(str(part) for part in bytes.fromhex(colour[1:]))})"
 
 
-def test_the_browsers_back_goes_to_the_run_before(page_of):
+def test_another_point_keeps_the_seed_and_the_step_and_back_goes_to_the_one_before(page_of):
     page = settled(page_of(at(NETWORK, 7)))
     start = page.url
-    other = page.locator("#run-list input:not(:checked)").first
-    run_id = other.get_attribute("value")
-    other.check()
-    settled(page)
+    page.click("#points input:not(:checked)", force=True)
+    page.wait_for_selector("#run-list input:checked[value*='_wd0/s00003']")
+    assert step_now(page) == 7
     page.locator("#step-slider").press("ArrowLeft")  # adds no entry to the history
     settled(page)
-    assert run_id in page.url
+    assert "_wd0/s00003" in page.url
     page.go_back()
     page.wait_for_selector(f"#run-list input[value='{NETWORK}']:checked")
     settled(page)
     assert (page.url, step_now(page)) == (start, 7)
     page.go_forward()
-    page.wait_for_selector(f"#run-list input[value='{run_id}']:checked")
+    page.wait_for_selector("#run-list input:checked[value*='_wd0/s00003']")
 
 
 @pytest.mark.parametrize(
@@ -150,20 +111,31 @@ def controls(page):
     }
 
 
-def test_the_address_names_every_control(page_of):
-    page = page_of(at(CIRCLES, 40))
-    page.select_option("#plane", "0")
-    page.select_option("#x", index=1)
-    page.select_option("#y", index=0)
-    page.check("#fit")
-    page.check("#log")
-    settled(page)
-    chosen, shown = controls(page), picture(page, "embedding")
+def test_controls_change_the_pictures_and_are_in_the_address(page_of):
+    page = settled(page_of(at(CIRCLES, 20)))
+    usual = controls(page)
+    pictures = {panel: picture(page, panel) for panel in PANELS[CIRCLES]}
+
+    def changes(panel, act):
+        before = picture(page, panel)
+        act()
+        settled(page)
+        return picture(page, panel) != before
+
+    assert changes("embedding", lambda: page.select_option("#plane", "0"))
+    assert changes("embedding", lambda: page.select_option("#x", index=1))
+    assert changes("sums", lambda: page.select_option("#y", index=0))
+    assert changes("embedding", lambda: page.check("#fit"))
+    assert changes("losses", lambda: page.check("#log"))
     again = settled(page_of(page.url[page.url.index("#") :]))
-    assert controls(again) == chosen
-    assert picture(again, "embedding") == shown
-    usual = settled(page_of(at(CIRCLES, 40)))
-    assert not any(controls(usual)[name] == chosen[name] for name in BOXES)
+    assert controls(again) == controls(page)
+    assert picture(again, "embedding") == picture(page, "embedding")
+    page.select_option("#plane", usual["plane"])
+    for name in BOXES:
+        assert usual[name] is False
+        page.uncheck(f"#{name}")
+    settled(page)
+    assert {panel: picture(page, panel) for panel in PANELS[CIRCLES]} == pictures
 
 
 def test_a_box_unticked_where_it_is_usual_stays_so(page_of):

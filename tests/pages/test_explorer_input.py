@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 import pytest
+from browsing import each, file_of, numbers
 from conftest import experiment, planned
-from driving import choices, column, download, explorer_of, numbers, settled, step_now
+from driving import column, explorer_of, settled, step_now
 
 from circlet import cli
 from circlet.storage import parquet
@@ -32,7 +33,7 @@ DIVERGING = {
 def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(explore, tmp_path, name):
     path = explorer_of({"experiments": {name: DIVERGING[name]}}, tmp_path)
     page = explore(path)
-    assert choices(page, "filter") == ["all (2)", "diverged (2)"]
+    assert each(page, "#filter option") == ["all (2)", "diverged (2)"]
     for step in range(int(page.get_attribute("#step-slider", "max")) + 1):
         page.locator("#step-slider").fill(str(step))
     settled(page)
@@ -46,34 +47,40 @@ def test_diverged_runs_are_listed_and_drawn_as_far_as_they_go(explore, tmp_path,
     if name == "transformer":
         assert page.inner_text("#attention-note") != "background: 0; full colour: 0"
     if name == "network":  # later steps do not coarsen the first one
-        _, rows = numbers(page, "embedding")
         log = parquet.read_log(next(study.blocks), "embeddings", [0]).query("seed == 0")
         expected = np.stack(log.sort_values("token")["vector"])
-        np.testing.assert_allclose(np.array(rows, float)[:, 1:], expected, atol=1e-4)
+        shown = numbers(page, "embedding").to_numpy()[:, 1:]
+        np.testing.assert_allclose(shown, expected, atol=1e-4)
 
 
+TINY = {"p": 2, "k": 2, "d": 2, "length": 4, "vocabulary": 2, "bias": False}
+TINY |= {"n_train": 64, "n_test": 32, "batch_size": 64}
 SPARSE = {
     "no curves": experiment(log={"curves": None}),
     "no parameters": experiment(log={"parameters": None, "embeddings": {"every": 1}}),
     "one dimension": experiment(parameters={"d": 1}),
     "three": experiment(
-        "sparse_transformer",
-        parameters={
-            "p": 3, "d": 3, "length": 4, "k": 4, "vocabulary": 7, "bias": False,
-            "n_train": 64, "n_test": 32, "batch_size": 64,
-        },
+        "sparse_transformer", parameters=TINY | {"p": 3, "k": 4, "d": 3, "vocabulary": 7}
     ),
-}  # fmt: skip
+    "no curves of particles": experiment("particles", log={"embeddings": {"every": 1}}),
+    "one run": experiment(seeds={"count": 1}, block=1, steps=1),
+}
 
 
 @pytest.mark.parametrize("name", SPARSE)
 def test_whatever_is_logged_can_be_seen(explore, tmp_path, name):
     page = settled(explore(explorer_of({"experiments": {"e": SPARSE[name]}}, tmp_path)))
+    assert page.is_hidden("#problem")
     assert page.is_visible("#embedding-picture")
     assert page.is_visible("#losses-picture") == ("curves" not in name)
+    if "particles" in name:
+        assert each(page, "#tour-panels .panel:not([hidden])", "id") == ["embedding-tour"]
+    if name == "one run":
+        assert page.locator("#run-list input").count() == 1
+        assert "You can replay the training of the run, in" in page.inner_text(".notes")
     page.click("#back")
     assert step_now(page) < 5
-    numbers(page, "embedding")
+    assert len(numbers(page, "embedding"))
 
 
 def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
@@ -89,25 +96,8 @@ def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
     page.locator("#step-slider").fill("4")
     assert "train loss" in page.inner_text("#reading-now")
     assert "(step 3)" in page.inner_text("#reading-now")  # the last step before with logged losses
-    _, name = download(page, "embedding", "csv")
+    _, name = file_of(page, "embedding", "csv")
     assert name.endswith("_step_4_dimensions_1_2_embedding.csv")
-
-
-def test_particles_alone_have_a_tour_without_losses(explore, tmp_path):
-    particles = experiment("particles", steps=6, log={"embeddings": {"every": 1}})
-    page = settled(explore(explorer_of({"experiments": {"e": particles}}, tmp_path)))
-    assert not page.is_visible("#problem")
-    shown = page.locator("#tour-panels .panel:visible")
-    assert [panel.get_attribute("id") for panel in shown.all()] == ["embedding-tour"]
-
-
-def test_a_study_of_one_run(explore, tmp_path):
-    lone = experiment(seeds={"count": 1}, block=1, steps=1)
-    page = explore(explorer_of({"experiments": {"e": lone}}, tmp_path))
-    assert page.locator("#run-list input").count() == 1
-    assert "You can replay the training of the run, in" in page.inner_text(".notes")
-    page.click("#back")
-    assert step_now(page) == 0
 
 
 EVIL = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 1'>\"'&"
@@ -120,7 +110,7 @@ def test_nothing_from_data_is_html(explore, tmp_path):
     page = settled(explore(path))
     assert column(page, 2) == [EVIL, EVIL]
     assert f"{EVIL} at the end" in page.inner_text("#reading-now")
-    assert choices(page, "filter")[1] == f"{EVIL} (2)"
+    assert each(page, "#filter option")[1] == f"{EVIL} (2)"
     assert page.evaluate("window.hit") is None
     assert page.locator("img").count() == 0
 
@@ -136,8 +126,13 @@ def test_runs_that_are_not_in_the_page_say_so(explore, tmp_path, monkeypatch):
     assert "not on this page: 1" in page.inner_text("#run-note")
     counts = re.findall(r"\((\d+) of 6\)", page.inner_text("#point-note"))  # with unlisted ones
     assert sum(map(int, counts)) == 6
-    classes = page.eval_on_selector_all("#run-list tr", "all => all.map(one => one.className)")
-    assert sorted(classes) == ["end", "end", "outcome", "outcome", "training"]
+    assert sorted(each(page, "#run-list tr", "className")) == [
+        "end",
+        "end",
+        "outcome",
+        "outcome",
+        "training",
+    ]
     page.check("tr.end input")
     page.wait_for_selector("#losses-picture", state="hidden")
     assert page.is_visible("#embedding-picture")
@@ -158,8 +153,7 @@ def test_runs_that_are_not_in_the_page_say_so(explore, tmp_path, monkeypatch):
 
 
 def test_a_run_that_cannot_be_shown_leaves_the_others(explore, tmp_path):
-    broken = SPARSE["three"]["parameters"] | {"p": 2, "k": 2, "d": 2, "vocabulary": 2}
-    settings = {"experiments": {"e": SPARSE["three"] | {"parameters": broken}}}
+    settings = {"experiments": {"e": experiment("sparse_transformer", parameters=TINY)}}
 
     def without_query(states):
         return states[~states["run_id"].str.endswith("s00000") | (states["name"] != "query")]

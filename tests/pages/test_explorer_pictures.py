@@ -1,23 +1,33 @@
-"""What the explorer draws, read back from the page, is its data: places, words, colours, curves."""
+"""What the explorer draws and saves are the values of logs: places, words, colours, readings."""
 
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from browsing import each, numbers
 from driving import (
     CIRCLES,
     NETWORK,
+    PARTICLES,
     TRANSFORMER,
     at,
     block_of,
-    numbers,
+    column,
+    embedding_at,
+    logged,
     settled,
+    step_now,
     table,
     weights_at,
 )
 
+from circlet.analysis import spectrum
 from circlet.collections.musat.equations import constant_attention
+from circlet.collections.musat.tables import structures
+from circlet.collections.odonnat.equations import sparse_transformer
+from circlet.sweeps import explorer_budget
 
 pytestmark = pytest.mark.browser
 
@@ -74,16 +84,65 @@ class Drawn:
         return 4e-3 * (self.right - self.left)
 
 
-@pytest.mark.parametrize("run_id", [NETWORK, CIRCLES])
-@pytest.mark.parametrize("dimensions", ["1,2", "2,1"])
-def test_embeddings_are_drawn_where_they_are(page_of, run_id, dimensions):
-    page = page_of(at(run_id, 40, dimensions=dimensions))
-    drawn = Drawn(page, "embedding")
-    x, y = map(int, dimensions.split(","))
-    assert drawn.labels == [f"dimension {x}", f"dimension {y}"]
-    rows = np.array(numbers(page, "embedding")[1], float)
-    assert drawn.words == [str(a) for a in range(len(rows))]
-    np.testing.assert_allclose(drawn.places, rows[:, [x, y]], atol=drawn.precision)
+def imperfect(sums, classes):
+    """Return for each pair sum whether the nearest other one has another class."""
+    away = np.linalg.norm(sums[:, None] - sums[None], axis=2)
+    np.fill_diagonal(away, np.inf)
+    return classes[away.argmin(1)] != classes
+
+
+@pytest.mark.parametrize("run_id", [NETWORK, PARTICLES, CIRCLES])
+def test_embeddings_sums_and_signals_are_those_of_the_logs(page_of, finished, run_id):
+    page = page_of(at(run_id, 40, dimensions="2,1"))
+    expected = embedding_at(finished, run_id, 40)
+    precise = {"atol": 2e-4 * np.abs(expected).max()}
+    shown, drawn = numbers(page, "embedding"), Drawn(page, "embedding")
+    assert list(shown) == ["token", *(f"dimension_{i + 1}" for i in range(expected.shape[1]))]
+    np.testing.assert_allclose(shown.to_numpy()[:, 1:], expected, **precise)
+    assert drawn.labels == ["dimension 2", "dimension 1"]
+    assert drawn.words == [str(token) for token in shown["token"]]
+    np.testing.assert_allclose(drawn.places, expected[:, [1, 0]], atol=drawn.precision)
+    p, right = len(expected), drawn.right
+    shown, drawn = numbers(page, "sums"), Drawn(page, "sums")
+    assert list(shown) == ["a", "b", "class", "x", "y"]
+    assert len(shown) == p * (p + 1) // 2
+    a, b, classes = shown[["a", "b", "class"]].to_numpy().T
+    np.testing.assert_array_equal(classes, (a + b) % p)
+    sums = (expected[a] + expected[b])[:, [1, 0]]
+    np.testing.assert_allclose(shown[["x", "y"]], sums, **precise)
+    order = np.argsort(classes, kind="stable")  # texts are drawn class by class
+    assert drawn.words == [str(c) for c in classes[order]]
+    np.testing.assert_allclose(drawn.places, sums[order], atol=drawn.precision)
+    assert drawn.right == pytest.approx(2 * right, rel=0.01)
+    if run_id != CIRCLES:  # the plane is all that there is
+        bad = sums[imperfect(sums, classes)]
+        marked = drawn.starts(drawn.picked)
+        assert 0 < len(bad) == len(marked) < len(sums)
+        away = np.linalg.norm(marked[:, None] - bad[None], axis=2)
+        assert away.min(1).max() < drawn.precision
+        reading = page.inner_text("#reading-now")
+        assert f"norm ratio {structures.norm_ratio(expected):.2f}" in reading
+        assert f"imperfections {len(bad)} of 153" in reading
+    signals = logged(finished, run_id, "signals").pivot(
+        index="step", columns="frequency", values="signal"
+    )
+    shown = numbers(page, "signals").set_index("step")
+    assert list(shown) == [f"signal_{k}" for k in signals]
+    assert shown.index.tolist() == explorer_budget.evenly(signals.index.tolist(), 101)
+    wanted = signals.loc[shown.index].to_numpy()
+    np.testing.assert_allclose(shown, wanted, atol=1e-4 * wanted.max())
+
+
+def test_planes_of_frequencies_are_those_of_python(page_of, finished):
+    embedding = embedding_at(finished, CIRCLES, 40)
+    page = page_of(at(CIRCLES, 40, frequency=6))
+    assert page.input_value("#plane") == "6"
+    assert not page.is_visible("#x")
+    for k in (6, 4, 1):
+        page.select_option("#plane", str(k))
+        doubled = numbers(page, "sums").query("a == b")[["x", "y"]]
+        expected = spectrum.plane(embedding, k)
+        np.testing.assert_allclose(doubled / 2, expected, atol=1e-3 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("run_id", [NETWORK, CIRCLES, TRANSFORMER])
@@ -103,31 +162,6 @@ def test_nothing_leaves_the_box_of_the_training(page_of, run_id):
     drawn = Drawn(page, "embedding")
     if run_id != TRANSFORMER:  # the panel also draws positions
         assert 0.8 < np.abs(drawn.places).max() / drawn.right < 0.95
-
-
-def imperfect(sums, classes):
-    """Return for each pair sum whether the nearest other one has another class."""
-    away = np.linalg.norm(sums[:, None] - sums[None], axis=2)
-    np.fill_diagonal(away, np.inf)
-    return classes[away.argmin(1)] != classes
-
-
-def test_pair_sums_have_their_class_and_marks(page_of):
-    page = page_of(at(NETWORK))
-    drawn = Drawn(page, "sums")
-    rows = np.array(numbers(page, "sums")[1], float)
-    # Texts are drawn class by class.
-    order = np.argsort(rows[:, 2], kind="stable")
-    assert drawn.words == [str(int(c)) for c in rows[order, 2]]
-    np.testing.assert_allclose(drawn.places, rows[order, 3:], atol=drawn.precision)
-    bad = imperfect(rows[:, 3:], rows[:, 2])
-    assert 0 < bad.sum() < len(bad)
-    marked, expected = drawn.starts(drawn.picked), rows[bad, 3:]
-    assert len(marked) == len(expected)
-    away = np.linalg.norm(marked[:, None] - expected[None], axis=2)
-    assert away.min(1).max() < drawn.precision
-    small, large = Drawn(page, "embedding"), drawn
-    assert large.right == pytest.approx(2 * small.right, rel=0.01)
 
 
 PIXELS = """([id, shares]) => {
@@ -177,102 +211,74 @@ def test_regions_are_of_the_whole_plane_alone(page_of):
     assert "only for both dimensions" in page.inner_text("#sums-note")
 
 
-@pytest.mark.parametrize("step", [40, None])
-def test_sequences_lie_on_the_regions_that_they_are_given(page_of, step):
+REGIONS = """async ([weights, points]) => {
+  const { classesAt } = await import("circlet/odonnat/transformer");
+  return [...classesAt(weights, 2, points)];
+}"""
+
+
+def test_sequences_attention_and_regions_are_those_of_python(page_of, finished):
     """A trained transformer gives most sequences their class, and the regions below agree."""
-    page = page_of(at(TRANSFORMER, step))
-    drawn = Drawn(page, "sequences")
-    rows = numbers(page, "sequences")[1]
-    tokens = [list(map(int, row[0].split(" "))) for row in rows]
-    xi = np.array([row[2:] for row in rows], float)
-    label = np.array([int(row[1]) for row in rows])
+    page = page_of(at(TRANSFORMER))
+    shown, drawn = numbers(page, "sequences"), Drawn(page, "sequences")
+    tokens = np.array([list(map(int, words.split(" "))) for words in shown["tokens"]])
+    assert tokens.shape[1] == 4
+    assert {tuple(row[:2]) for row in tokens} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    label = tokens[:, :2].sum(1) % 2
+    assert shown["class"].tolist() == label.tolist()
+    weights = weights_at(finished, TRANSFORMER, block_of(TRANSFORMER)[0].point.steps)
+    tensors = {name: torch.as_tensor(array)[None].double() for name, array in weights.items()}
+    chosen = sparse_transformer.encode(tokens[None], 2, 2, torch.float64, torch.device("cpu"))
+    xi = sparse_transformer.embed(tensors, chosen, 2)[0].T.numpy()
+    np.testing.assert_allclose(shown.iloc[:, 2:], xi, atol=1e-3 * np.abs(xi).max())
     order = np.argsort(label, kind="stable")
-    assert drawn.words == [str(sum(tokens[i][:2])) for i in order]
+    assert drawn.words == [str(total) for total in tokens[order, :2].sum(1)]
     np.testing.assert_allclose(drawn.places, xi[order], atol=drawn.precision)
-    if step is None:
-        colours_of_classes(page, "sequences", xi, label, drawn)
+    colours_of_classes(page, "sequences", xi, label, drawn)
 
+    points = np.random.default_rng(0).normal(size=(400, 2)) * 2
+    flat = {name: array.ravel().tolist() for name, array in weights.items()}
+    classes = page.evaluate(REGIONS, [flat, points.ravel().tolist()])
+    expected = sparse_transformer.classify(tensors, torch.as_tensor(points.T)[None])[0].argmax(0)
+    assert len(set(expected.tolist())) > 1
+    assert (np.array(classes) == expected.numpy()).mean() > 0.995  # except where two classes tie
 
-def test_attention_is_drawn_cell_by_cell(page_of):
-    page = settled(page_of(at(TRANSFORMER)))
-    values = np.array([row[2:] for row in numbers(page, "attention")[1]], float)
-    rows, columns = values.shape
+    _, _, score, _ = sparse_transformer.tables(tensors, 2)
+    attention = sparse_transformer.attention(score, chosen)[0].unflatten(0, (2, 4)).sum(0).T
+    shown = numbers(page, "attention").iloc[:, 2:]
+    np.testing.assert_allclose(shown, attention, atol=1e-3)
+    rows, columns = shown.shape
     shares = [
         [(j + 0.5) / columns, (i + 0.5) / rows]
         for i, j in itertools.product(range(rows), range(columns))
     ]
     red = [int(colour.split(" ")[0]) for colour in page.evaluate(PIXELS, ["attention", shares])]
-    assert np.corrcoef(values.ravel(), red)[0, 1] < -0.999  # on white: larger is darker
+    assert np.corrcoef(attention.ravel(), red)[0, 1] < -0.999  # on white: larger is darker
     ticks = page.evaluate(DRAWN, "attention")["x"]
     assert [value for _, value in ticks] == list(range(1, columns + 1))
 
 
-CHART = """id => {
-  const { data, layout } = document.querySelector(`#${id}-picture .js-plotly-plot`);
-  const { annotations = [], xaxis, yaxis } = layout;
-  const names = annotations.map(one => [Number(one.text), one.y]);
-  return { data: JSON.parse(JSON.stringify(data)), names, titles: [xaxis.title.text, yaxis.title.text] };
-}"""  # noqa: E501
-
-
-def test_the_linear_ode_is_drawn_as_it_is(page_of):
-    page = settled(page_of(at(CIRCLES)))
-    chart = page.evaluate(CHART, "ode")
-    rows = np.array(numbers(page, "ode")[1], float)
-    (heat,) = chart["data"]
-    np.testing.assert_allclose(np.array(heat["z"]), rows[:, 2:], rtol=1e-4, atol=1e-12)
-    assert chart["titles"] == ["effect of frequency", "effect on frequency"]
-    assert [colour for _, colour in heat["colorscale"]][::2] == ["#d55e00", "#0072b2"]
-
-
-def test_signals_are_drawn_and_survivors_coloured(page_of, finished):
-    runs = table("explorer_runs", finished)
-    n_alive = runs["survivors"].map(lambda ks: 0 if ks is None else len(ks))
-    row = runs[(n_alive > 0) & (runs["shown"] == "training")].iloc[0]
-    alive = [int(k) for k in row["survivors"]]
-    page = settled(page_of(at(row["run_id"])))
-    columns, rows = numbers(page, "signals")
-    rows = np.array(rows, float)
-    chart = page.evaluate(CHART, "signals")
-    coloured = set()
-    for trace in chart["data"]:
-        k = int(trace["hovertemplate"].split("k = ")[1].split(":")[0])
-        assert trace["x"] == rows[:, 0].tolist()
-        np.testing.assert_allclose(trace["y"], rows[:, columns.index(f"signal_{k}")], rtol=1e-4)
-        if trace["line"]["width"] == 2:
-            coloured.add(k)
-    assert coloured == set(alive)
-    assert page.inner_text("#signals-note").startswith("coloured: survivors")
-    names = dict(chart["names"])
-    assert names and set(names) <= set(alive)
-    for k, y in names.items():
-        assert y == pytest.approx(rows[-1, columns.index(f"signal_{k}")], rel=1e-4)
-    box = page.locator("#signals-picture").bounding_box()
-    for name in page.locator("#signals-picture .annotation-text").all():
-        text = name.bounding_box()
-        assert text["x"] + text["width"] <= box["x"] + box["width"]
-
-
-def test_without_survivors_all_signals_are_coloured(page_of):
-    page = settled(page_of(at(CIRCLES)))
-    assert page.inner_text("#signals-note").startswith("no survivors")
-    assert {trace["line"]["width"] for trace in page.evaluate(CHART, "signals")["data"]} == {2}
-
-
-@pytest.mark.parametrize("log", [0, 1])
-def test_losses_and_accuracies_have_their_axes(page_of, log):
-    page = settled(page_of(at(CIRCLES, 40, log=log)))
-    columns, rows = numbers(page, "losses")
-    rows = np.array(rows, float)
-    rows = rows[rows[:, 0] > 0] if log else rows
-    traces = page.evaluate(CHART, "losses")["data"]
-    for trace, name in zip(traces, columns[1:], strict=True):
-        assert trace["x"] == rows[:, 0].tolist()
-        np.testing.assert_allclose(trace["y"], rows[:, columns.index(name)], rtol=1e-4)
-        assert trace["name"] == name.split("_")[0]
-        assert trace["yaxis"] == ("y" if name.endswith("loss") else "y2")
-    area = page.locator("#losses-picture .nsewdrag").first.bounding_box()
-    line = page.locator("#losses-picture .cursor").bounding_box()["x"]
-    # The axis starts at the first logged step of all panels: signals are logged at step 1.
-    share = np.log(40) / np.log(80) if log else 40 / 80
-    assert abs(line - area["x"] - share * area["width"]) < 0.03 * area["width"]
+def test_what_is_read_off_is_of_the_step_and_epochs_are_those_of_the_table(page_of, finished):
+    curves = logged(finished, TRANSFORMER, "curves").set_index("step")
+    epochs = block_of(TRANSFORMER)[0].point.steps_per_epoch
+    page = page_of(at(TRANSFORMER, int(curves.index[len(curves) // 3])))
+    settled(page)
+    step = step_now(page)
+    row = curves.loc[curves.index[curves.index <= step].max()]
+    said = page.inner_text("#reading-now")
+    loss, accuracy = (said.split(f"{name} ")[1].split(",")[0].split(" ")[0] for name in
+                      ("train loss", "test accuracy"))  # fmt: skip
+    assert float(loss) == pytest.approx(row["train_loss"], rel=0.006)
+    assert float(accuracy) == pytest.approx(row["test_accuracy"], rel=0.006)
+    epoch = float(page.inner_text("#step-now").split("epoch ")[1])
+    assert epoch == pytest.approx(step / epochs, rel=0.006)
+    assert page.get_attribute("#step-slider", "aria-valuetext") == f"step {step}"
+    runs = table("explorer_runs", finished).set_index("run_id")
+    heads = page.eval_on_selector_all("#run-head button", "all => all.map(b => b.dataset.by)")
+    ids = each(page, "#run-list input", "value")
+    assert len(ids) == 4
+    for name, of in (("structure_epoch", "structure_step"), ("fit_epoch", "fit_step")):
+        listed = column(page, heads.index(name) + 1)
+        for run_id, text in zip(ids, listed, strict=True):
+            logged_step = runs[of][run_id]
+            assert text == ("–" if pd.isna(logged_step) else f"{logged_step / epochs:.3g}")

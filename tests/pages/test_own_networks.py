@@ -5,9 +5,9 @@ import shutil
 
 import pandas as pd
 import pytest
-from browsing import serious
+from browsing import each, serious
 from conftest import NETWORKS, experiment, make_all, run_blocks
-from driving import choices, explorer_of, settled
+from driving import at, explorer_of, settled
 
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
@@ -62,10 +62,9 @@ def study(tmp_path_factory):
 def page_of(explore, study):
     """Open the explorer with the first run of an experiment."""
 
-    def page_of(experiment, **others):
+    def page_of(experiment):
         run_id = study.experiment(experiment)[-1].run_id(0)
-        parts = "&".join(f"{name}={value}" for name, value in others.items())
-        return settled(explore(targets.explorer(study).outputs[0], f"#run={run_id}&{parts}"))
+        return settled(explore(targets.explorer(study).outputs[0], at(run_id)))
 
     return page_of
 
@@ -116,8 +115,7 @@ def test_the_report_speaks_of_this_study(study):
 @pytest.mark.parametrize("name", PANELS)
 def test_panels_are_of_what_a_system_has(page_of, study, name):
     page = page_of(name)
-    shown = "#panels figure:not([hidden])"
-    assert page.eval_on_selector_all(shown, "all => all.map(one => one.id)") == PANELS[name]
+    assert each(page, "#panels figure:not([hidden])", "id") == PANELS[name]
     chart = "document.querySelector('#losses-picture .js-plotly-plot')"
     titles = page.evaluate(
         f"Object.entries({chart}.layout).filter(([k]) => k.startsWith('yaxis'))"
@@ -129,7 +127,7 @@ def test_panels_are_of_what_a_system_has(page_of, study, name):
     assert len(hovers) == len(metrics)
     for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
         assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover
-    assert page.locator("#run-head button").all_text_contents()[1:] == HEADS[name]
+    assert each(page, "#run-head button")[1:] == HEADS[name]
     reading = page.inner_text("#reading-now")
     assert reading.startswith("seed 0: finished · now train loss ")
     assert ("accuracy" in reading) == (name != "teacher")
@@ -169,11 +167,10 @@ def many(tmp_path_factory):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [500, 1400])
-def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many, width):
-    page = visit(many)
+def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(explore, many, width):
+    page = explore(many)
     page.set_viewport_size({"width": width, "height": 900})
     page.reload()  # the layout is made when the page opens
-    page.wait_for_function("document.documentElement.dataset.ready")
     settled(page)
     layout = page.evaluate(
         """() => {
@@ -201,17 +198,14 @@ def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(visit, many
 @pytest.mark.browser
 def test_tokens_that_are_no_numbers_are_seen_along_their_principal_components(page_of):
     page = page_of("letters")
-    assert choices(page, "plane") == ["principal components", "dimensions"]
+    assert each(page, "#plane option") == ["principal components", "dimensions"]
     words = page.text_content("#embedding-picture svg")
     assert "component 1: " in words and "of the final variance" in words
     page.select_option("#y", label="3")
     page.wait_for_function("location.hash.includes('components=1,3')")
-
-
-@pytest.mark.browser
-def test_a_view_of_components_can_be_sent(page_of):
-    page = page_of("letters", components="2,1")
-    assert [page.input_value(f"#{name}") for name in ("plane", "x", "y")] == ["-1", "1", "0"]
+    page.reload()
+    settled(page)
+    assert [page.input_value(f"#{name}") for name in ("plane", "x", "y")] == ["-1", "0", "2"]
     page.select_option("#plane", label="dimensions")
     page.wait_for_function("location.hash.includes('dimensions=1,2')")
 
@@ -223,7 +217,7 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
     if name == "quadratic":  # the first point has one dimension
         page.check("#points input >> nth=0", force=True)
         settled(page)
-        assert len(choices(page, "plane")) == 1 + 3  # frequencies
+        assert len(each(page, "#plane option")) == 1 + 3  # frequencies
     assert page.is_hidden("#problem") and page.is_visible("#embedding-picture")
     assert page.locator("#embedding-picture text", has_text="0").count()
 

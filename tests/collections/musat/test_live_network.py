@@ -1,11 +1,9 @@
 """The explorer's live networks in a real Chromium."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
-from browsing import file_of, fill, saved
+from browsing import coordinates, file_of, fill, numbers
 from conftest import point_of
 
 from circlet.collections.musat.equations import constant_attention
@@ -85,42 +83,38 @@ def test_the_live_network_is_that_of_python(page):
 
 def test_the_live_network_learns(page):
     fill(page, "network", weight_decay=1, seed=3)
-    start, name = saved(page, "network-embedding")
-    assert name == "network-embedding_step_0.csv"
+    start = coordinates(page, "network-embedding")
+    assert file_of(page, "network-embedding", "csv")[1] == "network-embedding_step_0.csv"
     page.click("#network-step")
     assert page.inner_text("#network-steps") == "1"
     train(page, 401)
     loss, accuracy = page.inner_text("#network-train").split(" nat, ")
     assert float(loss) < 2
     assert int(accuracy.split(" ")[0]) > 40
-    end, _ = saved(page, "network-embedding")
+    assert page.locator("#network-losses-picture svg > g > path").count() >= 2
+    end = coordinates(page, "network-embedding")
     assert np.abs(end - start).max() > 0.5
     norms = np.linalg.norm(end, axis=1)
     assert page.inner_text("#network-ratio").startswith(f"{norms.max() / norms.min():.2f}, ")
     expected = structures.count_imperfections(end)
     assert page.inner_text("#network-imperfections") == f"{expected} of 153"
-    page.click("#network-restart")
-    again, _ = saved(page, "network-embedding")
-    np.testing.assert_array_equal(again, start)
-    fill(page, "network", seed=4)
-    other, _ = saved(page, "network-embedding")
-    assert np.abs(other - start).max() > 0.1
-
-
-def test_the_live_table_has_the_accuracies(page):
-    train(page, 21, weight_decay=1, seed=3)
-    path, _ = file_of(page, "network-answers", "csv")
-    saved_rows = csv.DictReader(path.read_text().splitlines())
-    rows = [row for row in saved_rows if int(row["a"]) <= int(row["b"])]
+    rows = numbers(page, "network-answers").query("a <= b")
     assert len(rows) == 153
-    for part in ("train", "test"):
-        is_right = [row["answer"] == row["class"] for row in rows if row["set"] == part]
-        assert len(is_right) == {"train": 122, "test": 31}[part]
+    for part, n in (("train", 122), ("test", 31)):
+        is_right = rows.query("set == @part").eval("answer == `class`")
+        assert len(is_right) == n
         share = page.inner_text(f"#network-{part}").split(", ")[1]
-        assert share == f"{100 * np.mean(is_right):.0f} % right"
+        assert share == f"{100 * is_right.mean():.0f} % right"
     page.fill("#network-answers [name=a]", "1")  # this is no setting of the training
     page.fill("#network-answers [name=b]", "16")
-    assert int(page.inner_text("#network-steps")) > 20
+    assert int(page.inner_text("#network-steps")) > 400
     assert "1 + 16 = 17, and 17 mod 17 = 0." in page.inner_text("#network-answers .ask")
-    ringed = "document.querySelector('#network-embedding-picture svg > path').getAttribute('d')"
-    assert page.evaluate(ringed).count("M") == 2
+    assert page.get_attribute("#network-embedding-picture svg > path", "d").count("M") == 2
+    page.click("#network-restart")
+    np.testing.assert_array_equal(coordinates(page, "network-embedding"), start)
+    fill(page, "network", seed=4)
+    assert np.abs(coordinates(page, "network-embedding") - start).max() > 0.1
+    page.click("#live-network [data-with]:has-text('overfit')")
+    page.wait_for_function("Number(document.getElementById('network-steps').textContent) > 20")
+    assert page.inner_text("#network-run") == "Pause"
+    page.click("#network-run")
