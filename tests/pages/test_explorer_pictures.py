@@ -23,7 +23,6 @@ from driving import (
     weights_at,
 )
 
-from circlet.analysis import spectrum
 from circlet.collections.musat.equations import constant_attention
 from circlet.collections.musat.tables import structures
 from circlet.collections.odonnat.equations import sparse_transformer
@@ -131,18 +130,6 @@ def test_embeddings_sums_and_signals_are_those_of_the_logs(page_of, finished, ru
     assert shown.index.tolist() == explorer_budget.evenly(signals.index.tolist(), 101)
     wanted = signals.loc[shown.index].to_numpy()
     np.testing.assert_allclose(shown, wanted, atol=1e-4 * wanted.max())
-
-
-def test_planes_of_frequencies_are_those_of_python(page_of, finished):
-    embedding = embedding_at(finished, CIRCLES, 40)
-    page = page_of(at(CIRCLES, 40, frequency=6))
-    assert page.input_value("#plane") == "6"
-    assert not page.is_visible("#x")
-    for k in (6, 4, 1):
-        page.select_option("#plane", str(k))
-        doubled = numbers(page, "sums").query("a == b")[["x", "y"]]
-        expected = spectrum.plane(embedding, k)
-        np.testing.assert_allclose(doubled / 2, expected, atol=1e-3 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("run_id", [NETWORK, CIRCLES, TRANSFORMER])

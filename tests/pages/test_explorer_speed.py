@@ -1,6 +1,5 @@
 """What the explorer shows while a slow connection still sends it."""
 
-import contextlib
 import functools
 import http.server
 import itertools
@@ -12,8 +11,6 @@ from driving import settled
 
 from circlet.pages import explorer
 from circlet.pages.explorer import packing
-
-pytestmark = pytest.mark.browser
 
 PICTURE = "#panels .panel:not([hidden]) .picture svg path[d^=M]"
 CURVE = "#losses-picture .js-plotly-plot .scatterlayer path"
@@ -38,16 +35,17 @@ class Slow(http.server.BaseHTTPRequestHandler):
         pass
 
 
-@contextlib.contextmanager
-def arriving(browser, finished, *marks):
-    """Open the explorer, which arrives up to each mark, and further when an event is set."""
+@pytest.mark.browser
+def test_what_has_arrived_is_shown_and_what_is_chosen_is_waited_for(browser, finished):
+    """The picture is there when its run has arrived, the curves when their library has."""
     content = (finished.folder / "results/smoke/explorer.html").read_bytes()
     places = [0]
-    for mark in marks:
+    for mark in (b"plotly", b"chunk-"):
         places.append(content.index(b'<script type="text/plain" id="%b' % mark, places[-1]))
     assert places[-1] < len(content) / 2
     cuts = itertools.pairwise([*places, len(content)])
     parts = [(content[slice(*cut)], threading.Event()) for cut in cuts]
+    ends = [end for _, end in parts]
     handler = functools.partial(Slow, parts)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -55,37 +53,22 @@ def arriving(browser, finished, *marks):
         page.set_default_timeout(120_000)
         page.goto(f"http://127.0.0.1:{server.server_port}", wait_until="commit")
         try:
-            yield page, [end for _, end in parts]
+            page.wait_for_selector(PICTURE, state="attached")
+            assert page.evaluate("document.readyState") == "loading"
+            ends[0].set()
+            page.wait_for_selector(CURVE, state="attached")
+            page.click("#run-list tr.training:has(input:not(:checked))")
+            page.wait_for_function("document.getElementById('waiting').textContent")
+            assert page.evaluate("document.readyState") == "loading"
+            ends[1].set()
+            page.wait_for_function("!document.getElementById('waiting').textContent")
+            settled(page)
+            assert f"run={page.input_value('#run-list input:checked')}&" in page.url
         finally:
-            for _, end in parts:
+            for end in ends:
                 end.set()
             page.close()
             server.shutdown()
-
-
-def test_the_first_picture_and_curves_are_there_before_the_file(browser, finished):
-    """The picture is there when its run has arrived, the curves when their library has."""
-    with arriving(browser, finished, b"plotly", b"chunk-") as (page, ends):
-        for seen, end in zip((PICTURE, CURVE), ends[:2], strict=True):
-            page.wait_for_selector(seen, state="attached")
-            assert page.evaluate("document.readyState") == "loading"
-            end.set()
-        ends[-1].set()
-        page.wait_for_function("document.readyState === 'complete'")
-
-
-def test_a_run_that_is_chosen_before_it_arrives_is_waited_for(browser, finished):
-    with arriving(browser, finished, b"plotly") as (page, ends):
-        page.wait_for_selector(PICTURE, state="attached")
-        page.click("#run-list tr.training:has(input:not(:checked))")
-        page.wait_for_function("document.getElementById('waiting').textContent")
-        assert page.evaluate("document.readyState") == "loading"
-        for end in ends:
-            end.set()
-        page.wait_for_function("!document.getElementById('waiting').textContent")
-        page.wait_for_selector("#losses-picture .js-plotly-plot")
-        settled(page)
-        assert f"run={page.input_value('#run-list input:checked')}&" in page.url
 
 
 def test_what_a_reader_looks_at_first_comes_first():

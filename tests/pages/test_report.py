@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from browsing import screenshot, serious
+from browsing import each, screenshot, serious
 from conftest import ROOT
 from PIL import Image
 
@@ -19,6 +19,7 @@ from circlet.study import planning
 
 pytestmark = pytest.mark.browser
 
+OPEN = "document.querySelectorAll('details').forEach(one => { one.open = true })"
 CUT = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
 
 
@@ -31,7 +32,7 @@ def report(finished):
 def test_it_is_accessible_and_fits(visit, report, size, scheme):
     page = visit(report, size=size, scheme=scheme)
     screenshot(page, f"report_{size}_{scheme}")
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    page.evaluate(OPEN)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if size == "phone":
         assert page.eval_on_selector_all(".wide, table, figure", CUT) == 0
@@ -39,15 +40,6 @@ def test_it_is_accessible_and_fits(visit, report, size, scheme):
     assert not (problems := serious(page)), json.dumps(problems, indent=1)
     assert page.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
     assert page.locator("img").count() >= 30
-
-
-def test_what_has_nothing_to_draw_is_no_empty_picture(visit, report):
-    page = visit(report)
-    assert page.locator("#initialisations").count() == 0
-    missing = (
-        "Which initialisation fits table 1 (no initialisation has 100 runs at every weight decay)"
-    )
-    assert missing in page.inner_text("main")
 
 
 def test_figures_are_dark_in_the_dark(visit, report):
@@ -73,7 +65,7 @@ def links(page):
     return others, addresses.count(None)
 
 
-def test_its_links_lead_somewhere(visit, report, finished):
+def test_its_links_lead_somewhere_and_what_is_missing_is_said(visit, report, finished):
     page = visit(report)
     page.wait_for_selector("a[href^=explorer]")
     others, without = links(page)
@@ -83,6 +75,12 @@ def test_its_links_lead_somewhere(visit, report, finished):
     table = pd.read_parquet(finished.folder / "results/smoke/tables/explorer_runs.parquet")
     assert played <= set(table.loc[table["shown"].isin(["training", "end"]), "run_id"])
     assert len(played) > 20
+    text = page.inner_text("main")
+    assert page.locator("#initialisations").count() == 0  # it has nothing to draw
+    why = "no initialisation has 100 runs at every weight decay"
+    assert f"Which initialisation fits table 1 ({why})" in text
+    assert re.search(r"None of the papers’ \d\d tests was run", text)
+    assert page.locator(".tally, .papers").count() == 0  # in place of counts of zero
 
 
 def test_sent_alone_it_has_no_dead_link(visit, report, tmp_path):
@@ -102,50 +100,27 @@ def test_its_contents_stay_in_sight(visit, report):
     assert phone.locator(".to-contents").bounding_box()["y"] >= 0
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory):
-    """A frozen study with verdicts, and its report."""
+def test_of_a_judged_study_agreement_comes_first_and_all_else_is_folded(visit, tmp_path):
+    """A quarter is visible; a link into a closed part opens it."""
     study = planning.plan_file(ROOT / "docs/studies/full_length/config.yaml")
-    return study, frozen.report(study, tmp_path_factory.mktemp("judged") / "page")
-
-
-def test_its_counts_are_those_of_the_scorecard(visit, judged):
-    study, path = judged
-    page = visit(path)
+    page = visit(frozen.report(study, tmp_path / "page"))
     card = parquet.read_table(study, "scorecard")
     counts = card[card["tally"] == "test"]["verdict"].value_counts()
-    numbers = page.locator(".tally b").all_inner_texts()
-    assert [int(n) for n in numbers] == [
-        counts[verdict] for verdict in VERDICTS if verdict in counts
-    ]
-
-
-def test_a_study_without_tests_says_so_instead_of_counting_to_zero(visit, report):
-    page = visit(report)
-    assert re.search(r"None of the papers’ \d\d tests was run", page.inner_text("main"))
-    assert page.locator(".tally, .papers").count() == 0
-
-
-def test_a_link_into_a_closed_part_opens_it(visit, judged):
-    page = visit(judged[1])
+    expected = [f"{counts[verdict]}" for verdict in VERDICTS if verdict in counts]
+    assert each(page, ".tally b") == expected
+    ids = each(page, "main [id]", "id")
+    first = ids.index("ding-agrees")
+    assert ids[first - 1] == "ding"
+    assert page.locator(f"figure[id='{ids[first + 1]}']").count() == 1
+    assert ids.index("ding-differs") == first + 2
+    visible = len(page.inner_text("main").split())
     claim = page.locator(".claims tr[id]").first
     assert not claim.is_visible()
     page.evaluate("id => { location.hash = id }", claim.get_attribute("id"))
     claim.wait_for(state="visible")
     page.locator("a[href='#verdicts']").first.click()
     page.locator("#verdicts + details li").first.wait_for(state="visible")
-
-
-def test_it_begins_with_what_agrees_and_a_quarter_of_it_is_visible(visit, judged):
-    """Agreeing claims come first, with a figure; all else is folded."""
-    page = visit(judged[1])
-    ids = page.eval_on_selector_all("main [id]", "all => all.map(one => one.id)")
-    first = ids.index("ding-agrees")
-    assert ids[first - 1] == "ding"
-    assert page.locator(f"figure[id='{ids[first + 1]}']").count() == 1
-    assert ids.index("ding-differs") == first + 2
-    visible = len(page.inner_text("main").split())
-    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    page.evaluate(OPEN)
     assert visible < len(page.inner_text("main").split()) / 4
 
 

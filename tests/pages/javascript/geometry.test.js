@@ -37,18 +37,18 @@ test("the shortest progression has the least total length, and leaves out long l
   assert.equal(geometry.shortestStep([NaN, 0, 1, 1, 2, 2, 3, 3]), 1);
 });
 
-test("a circle of a frequency is seen in its plane", () => {
-  const [p, d, k] = [13, 4, 3];
-  const angle = (a) => (2 * Math.PI * k * a) / p;
-  const rows = range(p, (a) => [0, Math.cos(angle(a)), 0, Math.sin(angle(a))]).flat();
-  const xy = geometry.along(rows, d, geometry.frequencyPlane(rows, d, k));
-  close(
-    range(p, (a) => Math.hypot(xy[2 * a], xy[2 * a + 1])),
-    range(p, () => 1),
-  );
+test("circles of frequencies are seen in their planes", () => {
+  const [p, d] = [13, 4];
+  const angle = (k, a) => (2 * Math.PI * k * a) / p;
+  const circles = (a) => [Math.cos, Math.sin].flatMap((of) => [5, 3].map((k) => of(angle(k, a))));
+  const rows = range(p, circles).flat();
+  for (const k of [3, 5]) {
+    const xy = geometry.along(rows, d, geometry.frequencyPlane(rows, d, k));
+    close(xy, range(p, (a) => [Math.cos(angle(k, a)), -Math.sin(angle(k, a))]).flat());
+  }
   const axes = [geometry.unit(d, 3), geometry.unit(d, 4)]; // there is no fifth dimension
   const shown = geometry.along(rows, d, axes);
-  close(shown, range(p, (a) => [Math.sin(angle(a)), 0]).flat());
+  close(shown, range(p, (a) => [Math.sin(angle(3, a)), 0]).flat());
 });
 
 test("principal axes are orthogonal, and their shares those of the variance", () => {
