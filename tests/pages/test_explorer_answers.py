@@ -21,7 +21,6 @@ SETTINGS = {
     "experiments": {
         "often": experiment(parameters={"weight_decay": 0.5}, **OFTEN),
         "ordered": experiment("embedding_mlp", parameters={"p": P, "d": 16, "hidden": 24}, **OFTEN),
-        "seldom": experiment(steps=4, log={"embeddings": {"every": 1}}),
     }
 }
 
@@ -170,11 +169,3 @@ def test_a_typed_pair_is_answered(page_at):
     for typed, words in (("17", "The numbers are 0 to 16."), ("", "Type two numbers")):
         page.fill("#answers [name=a]", typed)
         assert page.inner_text("#answers .ask p >> nth=1").startswith(words)
-
-
-def test_answers_are_of_the_step_at_which_the_network_is_logged(page_at):
-    page, block = page_at("seldom", 3)
-    assert "as logged at step 0" in page.inner_text("#answers-note")
-    probabilities, _ = expected(block, 0)
-    shown = numbers(page, "answers")["probability"]
-    np.testing.assert_allclose(shown, probabilities.max(-1).ravel(), atol=1e-3)

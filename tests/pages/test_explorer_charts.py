@@ -72,7 +72,9 @@ def test_curves_are_those_of_the_log_and_have_their_axes(page_of, finished, log)
     expected = logged(finished, CIRCLES, "curves").set_index("step").loc[shown.index]
     np.testing.assert_allclose(shown, expected[[*CROSS_ENTROPY]], rtol=5e-6)
     drawn = shown[shown.index > 0] if log else shown
-    for trace, name in zip(page.evaluate(CHART, "losses")["data"], CROSS_ENTROPY, strict=True):
+    chart = page.evaluate(CHART, "losses")
+    assert chart["titles"] == ["step", "loss (nat)"]
+    for trace, name in zip(chart["data"], CROSS_ENTROPY, strict=True):
         assert trace["x"] == drawn.index.tolist()
         np.testing.assert_allclose(trace["y"], drawn[name], rtol=1e-4)
         assert trace["name"] == name.split("_")[0]

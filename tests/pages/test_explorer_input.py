@@ -88,11 +88,15 @@ def test_a_network_of_another_step_is_not_drawn(explore, tmp_path):
     often = experiment(steps=6, log={"embeddings": {"every": 1}, "curves": {"every": 3}})
     page = explore(explorer_of({"experiments": {"e": often}}, tmp_path))
     empty = "() => document.querySelector('#sums-picture canvas').toDataURL().length < 3000"
+    answers = {}
     for step, is_logged in ((6, True), (4, False), (0, True)):
         page.locator("#step-slider").fill(str(step))
         settled(page)
         assert page.evaluate(empty) != is_logged
         assert ("not logged at this step" in page.inner_text("#sums-note")) != is_logged
+        assert ("as logged at step 0" in page.inner_text("#answers-note")) != is_logged
+        answers[step] = numbers(page, "answers")
+    assert answers[4].equals(answers[0]) and not answers[4].equals(answers[6])
     page.locator("#step-slider").fill("4")
     assert "train loss" in page.inner_text("#reading-now")
     assert "(step 3)" in page.inner_text("#reading-now")  # the last step before with logged losses

@@ -12,23 +12,17 @@ from driving import at, explorer_of, settled
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
 
-PANELS = {
-    "letters": ["embedding", "losses"],
-    "quadratic": ["embedding", "signals", "losses"],
-    "teacher": ["losses"],
-}
-AXES = {
-    "letters": ["loss (bit)", "accuracy", "weight norm", "margin (logit)"],
-    "quadratic": ["loss (nat)", "accuracy"],
-    "teacher": ["loss"],
-}
-HEADS = {
-    "letters": [
-        *("train loss (bit)", "test loss (bit)", "test accuracy"),
-        *("weight norm", "margin (logit)"),
-    ],
-    "quadratic": ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"],
-    "teacher": ["train loss", "test loss"],
+# Panels of each network, and headings in the list of its runs.
+SHOWN = {
+    "letters": (
+        ["embedding", "losses"],
+        ["train loss (bit)", "test loss (bit)", "test accuracy", "weight norm", "margin (logit)"],
+    ),
+    "quadratic": (
+        ["embedding", "signals", "losses"],
+        ["train loss (nat)", "test loss (nat)", "train accuracy", "test accuracy"],
+    ),
+    "teacher": (["losses"], ["train loss", "test loss"]),
 }
 
 
@@ -85,19 +79,6 @@ def test_runs_have_the_metrics_of_their_system(study):
     assert set(listed["shown"]) == {"training"}
 
 
-def test_states_are_what_a_system_has(study):
-    states = table(study, "explorer_states")
-    for name, rows in states.groupby("experiment"):
-        point = study.experiment(name)[-1]
-        arrays = {"embeddings": "embedding"}
-        kinds = {arrays.get(kind, kind) for kind in explorer_budget.arrays(point)}
-        assert set(rows["name"]) == kinds
-        curves = rows[rows["name"] == "curves"]
-        assert {len(values) for values in curves["values"]} == {len(point.system.metrics)}
-    shape = states.query("experiment == 'single' and name == 'embedding'")["shape"].iloc[0]
-    assert list(shape) == [1, 1]
-
-
 def test_the_report_speaks_of_this_study(study):
     text = targets.report(study).outputs[0].read_text()
     body = text.split("<body>")[1]
@@ -112,22 +93,18 @@ def test_the_report_speaks_of_this_study(study):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", PANELS)
+@pytest.mark.parametrize("name", SHOWN)
 def test_panels_are_of_what_a_system_has(page_of, study, name):
     page = page_of(name)
-    assert each(page, "#panels figure:not([hidden])", "id") == PANELS[name]
+    panels, heads = SHOWN[name]
+    assert each(page, "#panels figure:not([hidden])", "id") == panels
+    assert page.locator("#panels .picture:visible, #panels .chart:visible").count() == len(panels)
     chart = "document.querySelector('#losses-picture .js-plotly-plot')"
-    titles = page.evaluate(
-        f"Object.entries({chart}.layout).filter(([k]) => k.startsWith('yaxis'))"
-        ".map(([, axis]) => axis.title.text)"
-    )
-    assert titles == AXES[name]
     hovers = page.evaluate(f"{chart}.data.map(trace => trace.hovertemplate)")
     metrics = study.specs[f"networks.{name}"].metrics
-    assert len(hovers) == len(metrics)
     for hover, (metric, says) in zip(hovers, metrics.items(), strict=True):
         assert hover.startswith(metric.replace("_", " ")) and says.meaning in hover
-    assert each(page, "#run-head button")[1:] == HEADS[name]
+    assert each(page, "#run-head button")[1:] == heads
     reading = page.inner_text("#reading-now")
     assert reading.startswith("seed 0: finished · now train loss ")
     assert ("accuracy" in reading) == (name != "teacher")
@@ -226,8 +203,8 @@ def test_one_token_or_one_dimension_can_be_seen(page_of, name):
 def test_runs_of_which_the_page_has_numbers_alone_say_so(explore, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer_budget, "TRAININGS", 0)
     monkeypatch.setattr(explorer_budget, "ENDS", 0)
-    page = explore(explorer_of(settings_of({name: system(name) for name in PANELS}), tmp_path))
-    for name in PANELS:
+    page = explore(explorer_of(settings_of({name: system(name) for name in SHOWN}), tmp_path))
+    for name in SHOWN:
         page.select_option("#system", f"networks.{name}")
         settled(page)
         assert page.is_hidden("#problem")

@@ -39,8 +39,6 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
         "weight decay 0 to 1: share of runs “ends as a circle” rising from 0.1 to 0.6 "
         "(ρ = 0.5 [0.3, 0.7])."
     ]
-    (said,) = trends.sentences(study, effects(), summary(study, 0.6, 0.1))["e"]
-    assert "rising (ρ = 0.5" in said  # the values at the ends fall
 
 
 @pytest.mark.parametrize(
@@ -53,6 +51,7 @@ def test_a_clear_effect_is_told_with_the_values_at_its_ends(study):
         (-0.5, (0.6, 0.05, 0.3), "falling from 0.6 to 0.3, lowest, 0.05, at 0.5 (ρ"),
         (0.5, (0.1, np.nan, 0.6), "rising from 0.1 to 0.6 (ρ"),
         (0.5, (np.nan, 0.3, 0.6), "rising (ρ"),
+        (0.5, (0.6, 0.3, 0.1), "rising (ρ"),  # the values at the ends fall
     ],
 )
 def test_it_is_told_where_an_outcome_is_extreme_if_not_at_an_end(rho, ends, said):
