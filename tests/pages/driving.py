@@ -25,11 +25,8 @@ PANELS = {
 
 
 def block_of(run_id, study=STUDY):
-    for block in study.blocks:
-        for seed in block.seeds:
-            if block.point.run_id(seed) == run_id:
-                return block, seed
-    raise AssertionError(run_id)
+    runs = ((block, seed) for block in study.blocks for seed in block.seeds)
+    return next((block, seed) for block, seed in runs if block.point.run_id(seed) == run_id)
 
 
 def finished_block_of(finished, run_id):

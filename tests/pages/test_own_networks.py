@@ -9,6 +9,7 @@ from browsing import each, serious
 from conftest import NETWORKS, experiment, make_all, run_blocks
 from driving import at, explorer_of, settled
 
+from circlet.storage import parquet
 from circlet.study import planning, targets
 from circlet.sweeps import explorer_budget
 
@@ -63,12 +64,9 @@ def page_of(explore, study):
     return page_of
 
 
-def table(study, name):
-    return pd.read_parquet(study.table(name))
-
-
 def test_runs_have_the_metrics_of_their_system(study):
-    listed, runs = (table(study, name).set_index("run_id") for name in ("explorer_runs", "runs"))
+    tables = (parquet.read_table(study, name) for name in ("explorer_runs", "runs"))
+    listed, runs = (table.set_index("run_id") for table in tables)
     metrics = {name for system in study.systems for name in study.specs[system].metrics}
     assert metrics < set(listed.columns)
     for name, rows in listed.groupby("system"):

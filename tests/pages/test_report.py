@@ -6,10 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from browsing import each, screenshot, serious
 from conftest import ROOT
+from driving import table
 from PIL import Image
 
 from circlet import frozen
@@ -72,8 +72,8 @@ def test_its_links_lead_somewhere_and_what_is_missing_is_said(visit, report, fin
     assert without == 0
     assert all((report.parent / link.partition("#")[0]).exists() for link in others)
     played = {link.partition("#run=")[2].partition("&")[0] for link in others if "#run=" in link}
-    table = pd.read_parquet(finished.folder / "results/smoke/tables/explorer_runs.parquet")
-    assert played <= set(table.loc[table["shown"].isin(["training", "end"]), "run_id"])
+    runs = table("explorer_runs", finished)
+    assert played <= set(runs.loc[runs["shown"].isin(["training", "end"]), "run_id"])
     assert len(played) > 20
     text = page.inner_text("main")
     assert page.locator("#initialisations").count() == 0  # it has nothing to draw
