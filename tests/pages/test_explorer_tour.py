@@ -70,7 +70,7 @@ def test_every_stop_of_the_tour_is_on_one_screen_and_an_address(page_of, finishe
     assert each(page, "#tour-stops [aria-current]", "hash") == [others[0]]
 
 
-def test_the_picture_of_a_stop_moves_with_the_training_and_leaves_with_its_run(page_of):
+def test_a_stop_has_a_picture_that_moves_and_is_played_until_its_end(page_of):
     page = settled(page_of())
     before = picture(page, "embedding-tour")
     assert before == picture(page, "embedding")
@@ -80,27 +80,23 @@ def test_the_picture_of_a_stop_moves_with_the_training_and_leaves_with_its_run(p
     assert picture(page, "embedding-tour") == picture(page, "embedding")
     assert page.inner_text("#tour-step") == page.inner_text("#step-now")
     assert "random place" in page.inner_text("#tour-text")
-    for word in ("Pause", "Play this training"):
-        page.click("#tour-play")
-        assert page.inner_text("#tour-play") == word
-    page.locator("#run-list input:not(:checked)").first.check()
-    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
-    assert page.locator("#tour-stops [aria-current], #tour-panels .panel:visible").count() == 0
-    assert not page.is_visible("#tour-play")
-
-
-def test_two_phases_are_played_until_the_network_fits(page_of):
-    page = settled(page_of())
     page.click("#tour-stops a[aria-label$='Two phases']")
     page.wait_for_selector("#tour-words:has-text('First the clusters')")
     settled(page)
     forms = step_now(page)
+    for word in ("Pause", "Play this training"):
+        page.click("#tour-play")
+        assert page.inner_text("#tour-play") == word
     page.select_option("#speed", "60")
     page.click("#tour-play")
     page.wait_for_selector("#tour-play:text('Play this training')")
     settled(page)
     assert forms < step_now(page) < int(page.inner_text("#step-now").split(" of ")[1].split(",")[0])
     assert "Two phases" in page.get_attribute("#tour-stops [aria-current]", "aria-label")
+    page.locator("#run-list input:not(:checked)").first.check()
+    page.wait_for_function("document.getElementById('tour-text').textContent.startsWith('Pick')")
+    assert page.locator("#tour-stops [aria-current], #tour-panels .panel:visible").count() == 0
+    assert not page.is_visible("#tour-play")
 
 
 def test_a_run_is_kept_beside_another(page_of):

@@ -127,47 +127,41 @@ DECLARED = """    metrics={
 """
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory):
-    """Return the explorer of a network with many metrics."""
-    folder = shutil.copytree(NETWORKS, tmp_path_factory.mktemp("of") / "many")
+LAYOUT = """() => {
+  const chart = document.querySelector("#losses-picture .js-plotly-plot");
+  const box = (one) => one.getBoundingClientRect();
+  const all = (selector) => [...chart.querySelectorAll(selector)].map(box);
+  return {
+    legend: all(".legend").map(({ bottom }) => bottom),
+    top: box(chart).top + chart._fullLayout.yaxis._offset,
+    height: chart._fullLayout.yaxis._length,
+    titles: all(".infolayer > [class^=g-y] text").map(({ top, bottom }) => [top, bottom]),
+    right: Math.max(...all(".infolayer > [class^=g-y] text").map(({ right }) => right)),
+    ticks: Math.min(...all("[class^=y][class$=tick] text").map(({ left }) => left)),
+  };
+}"""
+
+
+@pytest.mark.browser
+def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(explore, tmp_path):
+    folder = shutil.copytree(NETWORKS, tmp_path / "many")
     with (folder / "equations/teacher.py").open("a") as equations:
         equations.write(MANY)
     file = folder / "systems/teacher.py"
     text = file.read_text().replace("import SystemSpec", "import Metric, SystemSpec")
     file.write_text(text.removesuffix(")\n") + DECLARED)
     settings = settings_of({"e": system("teacher") | {"system": "many.teacher"}}, folder)
-    return explorer_of(settings, folder.parent / "results")
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize("width", [500, 1400])
-def test_curves_and_titles_of_many_metrics_leave_room_for_each_other(explore, many, width):
-    page = explore(many)
-    page.set_viewport_size({"width": width, "height": 900})
-    page.reload()  # the layout is made when the page opens
-    settled(page)
-    layout = page.evaluate(
-        """() => {
-          const chart = document.querySelector("#losses-picture .js-plotly-plot");
-          const box = (one) => one.getBoundingClientRect();
-          const all = (selector) => [...chart.querySelectorAll(selector)].map(box);
-          return {
-            legend: all(".legend").map(({ bottom }) => bottom),
-            top: box(chart).top + chart._fullLayout.yaxis._offset,
-            height: chart._fullLayout.yaxis._length,
-            titles: all(".infolayer > [class^=g-y] text").map(({ top, bottom }) => [top, bottom]),
-            right: Math.max(...all(".infolayer > [class^=g-y] text").map(({ right }) => right)),
-            ticks: Math.min(...all("[class^=y][class$=tick] text").map(({ left }) => left)),
-          };
-        }"""
-    )
-    assert layout["legend"] and max(layout["legend"]) <= layout["top"] + 1
-    assert layout["height"] > 60
-    titles = sorted(layout["titles"])
-    assert len(titles) == 3
-    assert all(bottom <= top for (_, bottom), (top, _) in itertools.pairwise(titles))
-    assert layout["right"] <= layout["ticks"] + 1
+    page = explore(explorer_of(settings, tmp_path / "results"))
+    for width in (500, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.reload()  # the layout is made when the page opens
+        layout = settled(page).evaluate(LAYOUT)
+        assert layout["legend"] and max(layout["legend"]) <= layout["top"] + 1
+        assert layout["height"] > 60
+        titles = sorted(layout["titles"])
+        assert len(titles) == 3
+        assert all(bottom <= top for (_, bottom), (top, _) in itertools.pairwise(titles))
+        assert layout["right"] <= layout["ticks"] + 1
 
 
 @pytest.mark.browser
