@@ -9,8 +9,9 @@ from driving import (
     CIRCLES,
     NETWORK,
     STUDY,
+    TRANSFORMER,
     at,
-    finished_block_of,
+    block_of,
     picture,
     settled,
     step_now,
@@ -129,14 +130,12 @@ def test_a_run_is_kept_beside_another(page_of):
 
 def test_buttons_lead_to_what_happens_in_a_training(page_of, finished):
     """Each button goes to the logged state nearest to its moment, which the page has."""
-    runs = table("explorer_runs", finished).set_index("run_id")
-    runs = runs[(runs["experiment"] == "heads") & (runs["shown"] == "training")]
-    run = runs[runs["moments"].notna()].iloc[0]
-    page = settled(page_of(f"#run={run.name}"))
-    logged = np.array(finished_block_of(finished, run.name)[0].point.steps_logged("parameters"))
+    moments = table("explorer_runs", finished).set_index("run_id")["moments"][TRANSFORMER]
+    page = settled(page_of(at(TRANSFORMER)))
+    logged = np.array(block_of(TRANSFORMER)[0].point.steps_logged("parameters"))
     buttons = page.locator("#moments button")
-    assert buttons.count() == len(run["moments"]) > 0
-    for i, moment in enumerate(run["moments"]):
+    assert buttons.count() == len(moments) > 0
+    for i, moment in enumerate(moments):
         assert moment["text"] in buttons.nth(i).inner_text()
         buttons.nth(i).click()
         assert step_now(page) == logged[np.abs(logged - moment["step"]).argmin()]
