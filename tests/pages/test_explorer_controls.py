@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from browsing import file_of, screenshot, serious
+from browsing import each, file_of, screenshot, serious
 from driving import (
     CIRCLES,
     NETWORK,
@@ -101,14 +101,7 @@ def test_it_is_accessible_and_fits(page_of, run_id, size, scheme):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-CONTROLS = ("plane", "x", "y")
-BOXES = ("fit", "log")
-
-
-def controls(page):
-    return {name: page.input_value(f"#{name}") for name in CONTROLS} | {
-        name: page.is_checked(f"#{name}") for name in BOXES
-    }
+CONTROLS = "#plane, #x, #y, #fit, #log"
 
 
 def test_controls_change_the_pictures_and_are_in_the_address(page_of):
@@ -128,11 +121,12 @@ def test_controls_change_the_pictures_and_are_in_the_address(page_of):
     assert changes("embedding", lambda: page.check("#fit"))
     assert changes("losses", lambda: page.check("#log"))
     again = settled(page_of(page.url[page.url.index("#") :]))
-    assert controls(again) == controls(page)
+    for state in ("value", "checked"):
+        assert each(again, CONTROLS, state) == each(page, CONTROLS, state)
     assert picture(again, "embedding") == picture(page, "embedding")
     page.select_option("#plane", "6")
-    for name in BOXES:
-        page.uncheck(f"#{name}")
+    for name in ("#fit", "#log"):
+        page.uncheck(name)
     settled(page)
     assert {panel: picture(page, panel) for panel in PANELS[CIRCLES]} == pictures
 
