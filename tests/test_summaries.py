@@ -4,11 +4,12 @@ import html
 import math
 import re
 import shutil
+from dataclasses import replace
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import config, make_tables, ran, run_blocks
+from conftest import config, experiment, make_tables, planned, ran, run_blocks
 
 from circlet import formatting
 from circlet.analysis import claims
@@ -59,6 +60,32 @@ def page_of(study):
     """Make the report of a study, and return its text."""
     report.make(targets.report(study))
     return (study.results / "report.html").read_text()
+
+
+def test_a_report_without_tables_says_which_are_left_out(reported):
+    left_out = ("effects", "explorer_runs", "outcome_summary", "runs", "scorecard")
+    assert left_out == tuple(sorted(set(report.OPTIONAL_TABLES) - {"provenance"}))
+    page = page_of(replace(reported, left_out=left_out))
+    assert f"Could not be made: {', '.join(left_out)}." in page
+
+
+def test_a_figure_is_in_the_section_of_its_collection_alone(tmp_path):
+    """Also if the collection of a user has a title and a claim for it."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    (ours / "collection.yaml").write_text("figures: {published_tables: Ours}\n")
+    (ours / "claims.csv").write_text(
+        "claim,source,statement,kind,published,margin,role,table,column,figure\n"
+        "ours,x,Ours,exact,1,1,table1,table1,circles,published_tables\n"
+    )
+    others = {"reproduce": {"table1": "e"}, "collections": [str(ours)]}
+    study = run_blocks(planned(tmp_path / "results", others, e=experiment()))
+    make_tables(study)
+    draw_nothing(study)
+    page = page_of(study)
+    assert page.count('<figure id="published_tables"') == 1
+    figure = page[page.index('<figure id="published_tables"') :].partition("</figure>")[0]
+    assert '<a href="#musat-verdicts">Verdicts</a>' in figure and " reproduced" not in figure
 
 
 def test_the_report_shows_the_numbers_of_the_tables(reported):
@@ -122,7 +149,7 @@ def test_what_a_study_has_not_run_is_told_by_a_frozen_study_but_not_counted(repo
     said = " ".join(summary.summary(reported).split())
     assert said.startswith("tests of not run look at")
     assert "Mușat 1 " in said
-    judged = f"Verdicts in the frozen study {there['study']}: 1 {there['verdict']}."
+    judged = f"Frozen studies of circlet have judged 1 of them: 1 {there['verdict']}."
     assert f"Tests not run here: 1. {judged}" in said
     title, row = summary.scorecard(reported).splitlines()[3:5]
     assert title.strip() == f"-- not run here: verdicts of the frozen study {there['study']}"

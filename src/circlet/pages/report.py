@@ -24,7 +24,6 @@ from circlet.storage import files, parquet
 from circlet.study import claims_file, contributions, measured, plots, targets
 from circlet.study.plan import Study
 from circlet.study.registry import Collection
-from circlet.study.swept import words
 from circlet.study.targets import Target
 
 DATA = ("report.html",)
@@ -32,7 +31,7 @@ OPTIONAL_TABLES = {  # with the columns that it needs, which are empty if a stud
     "scorecard": ["claim", "paper", "tally", "kind", "verdict", "measured_n", "source", "note"],
     "runs": ["experiment", "status", "seconds", "device"],
     "provenance": ["system", "runs"],
-    "outcome_summary": ["experiment", "point", "outcome", "n_runs"],
+    "outcome_summary": ["experiment", "point", "outcome", "estimate", "n_runs"],
     "effects": ["experiment", "outcome", "label", "parameter", "per", "rho", "rho_low", "rho_high"],
     "explorer_runs": ["run_id", "shown", "outcome"],
 }
@@ -60,11 +59,11 @@ def _title(figure: Target) -> str:
     else:
         titles = (collection.figures.get(figure.name) for collection in figure.study.collections)
         short = figure.name.rpartition(".")[2]  # the section names the collection
-        title = next(filter(None, titles), words(short))
+        title = next(filter(None, titles), short.replace("_", " "))
     return story.capital(title)
 
 
-def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> Entry:
+def _figure(figure: Target, runs: pd.DataFrame) -> Entry:
     """Return a figure, with why it has nothing to draw, as its image says."""
     with parquet.reading(figure.outputs[0]):
         image = figure.outputs[0].read_text(encoding="utf-8")
@@ -77,7 +76,6 @@ def _figure(figure: Target, card: pd.DataFrame, runs: pd.DataFrame) -> Entry:
         "opening": opening,
         "rest": rest,
         "image": base64.b64encode(image.encode()).decode(),
-        "counts": claims.counts(card[card["figure"] == figure.name]),
         "watched": story.watched(figure.study, runs, image),
     }
 
@@ -89,8 +87,12 @@ def _section(
     tests = listed[listed["tally"] == claims_file.TEST]
     counted = listed[listed["tally"].isin([claims_file.TEST, claims_file.OTHER])]
     agrees = story.agreeing(listed, collection.headlines)
-    names = dict.fromkeys((*collection.figures, *collection.modules("figures")))
-    mine = [figures[name] for name in names if name in figures]
+    modules = collection.modules("figures")
+    mine = [
+        figures[name] | {"counts": claims.counts(listed[listed["figure"] == name])}
+        for name in dict.fromkeys((*collection.figures, *modules))
+        if name in modules and name in figures
+    ]
     drawn = {figure["name"]: figure for figure in mine if not figure["nothing"]}
     is_here = provenance["system"].isin(collection.modules("systems"))
     return {
@@ -145,7 +147,7 @@ def make(target: Target, frozen: bool = False) -> None:
     watched = lacking["explorer_runs"] if frozen else tables["explorer_runs"]
     tests = card[card["tally"] == claims_file.TEST]
     figures = {
-        figure.name: _figure(figure, card, watched)
+        figure.name: _figure(figure, watched)
         for figure in targets.figures(study)
         if figure.name not in study.left_out
     }

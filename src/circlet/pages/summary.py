@@ -95,8 +95,11 @@ def _remarks(card: pd.DataFrame) -> Iterator[str]:
         yield from _wrapped(str(chance))
     if UNDECIDED in set(tests["verdict"]):
         yield "Undecided claims need more runs; the scorecard gives the reasons."
-    if there := story.frozen(card):
-        yield from _wrapped(f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. {there}")
+    if len(frozen := tests.loc[tests["frozen_study"] != "", "frozen_verdict"]):
+        yield from _wrapped(
+            f"Tests not run here: {(tests['verdict'] == NOT_RUN).sum()}. Frozen studies of circlet "
+            f"have judged {len(frozen)} of them: {claims.counted(frozen)}."
+        )
 
 
 def scorecard(study: Study) -> str:

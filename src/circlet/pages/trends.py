@@ -43,6 +43,8 @@ def _of_experiment(
     parameters = swept(points)
     if len(points) == 1:
         yield from _estimates(estimates, shares)
+    if len(parameters) > 1 or any(len(points) > len(p.values) for p in parameters):
+        estimates = estimates.iloc[:0]  # a value of a parameter has several
     labels, is_share = effects["label"], effects["outcome"].isin(shares)
     effects = effects.assign(label=labels.where(~is_share, "share of runs “" + labels + "”"))
     for parameter in parameters:
@@ -50,19 +52,17 @@ def _of_experiment(
         if parameter.is_words:
             yield from _by_word(parameter, of_parameter)
         else:
-            if len(parameters) > 1 or len(points) > len(parameter.values):
-                estimates = estimates.iloc[:0]  # a value has several
             places = estimates["point"].map(parameter.places(points))
             yield from _in_order(parameter, of_parameter, estimates.assign(place=places))
 
 
 def _estimates(estimates: pd.DataFrame, shares: set[str]) -> Iterator[str]:
     """Yield a sentence on the estimates of an only point, those of the train set last."""
-    known = estimates.dropna(subset=["estimate"]).sort_values(
+    ordered = estimates.dropna(subset=["estimate"]).sort_values(
         "outcome", key=lambda names: names.str.startswith("train_"), kind="stable"
     )
     parts = []
-    for row in known.head(NAMED).itertuples():
+    for row in ordered.head(NAMED).itertuples():
         unit = "of runs" if row.outcome in shares else {SHARE: ""}.get(row.unit, row.unit)
         texts = (f"{row.label}:", number(row.estimate), unit, interval(row.low, row.high))
         parts.append(" ".join(filter(None, texts)))
