@@ -47,7 +47,9 @@ def fill(study):
     logs = {kind: (parquet.read(first.log(kind)), parquet.footer(first.log(kind)))
             for kind in first.point.logs}  # fmt: skip
     for block in others:
-        changes = {"spec": block.point.spec, "seeds": block.ends, "keys": block.point.labels}
+        point = block.point
+        changes = {"spec": point.spec, "seeds": block.ends, "keys": point.labels,
+                   "parameters": point.parameters}  # fmt: skip
         for kind, (table, footer) in logs.items():
             parquet.write(table.slice(0, 0), block.log(kind), footer | changes)
 
