@@ -57,7 +57,7 @@ def summary(study: Study) -> str:
             name = story.short(collection) + " (no tests)" * (not has_tests)
             rows.append((name, claims.counts(counted), _figure(study, collection, counted)))
             deviations += [
-                (story.short(collection), *found) for found in claims.deviations(counted)
+                (story.short(collection), *group) for group in claims.deviations(counted)
             ]
     occurs = [verdict for verdict in VERDICTS if any(counts[verdict] for _, counts, _ in rows)]
     cells = [(name, *(counts[v] for v in occurs), figure) for name, counts, figure in rows]
@@ -76,16 +76,16 @@ def summary(study: Study) -> str:
     )
 
 
-def _deviations(found: list[tuple[str, str, pd.DataFrame]]) -> Iterator[str]:
-    """Yield which claims deviate or differ and why; ``found``: papers, reasons and claims."""
-    for paper, reason, group in found[:MAX_REASONS]:
+def _deviations(groups: list[tuple[str, str, pd.DataFrame]]) -> Iterator[str]:
+    """Yield which claims deviate or differ and why; ``groups``: papers, reasons, claims."""
+    for paper, reason, group in groups[:MAX_REASONS]:
         rows = group.to_dict("records")
-        told = "; ".join(f"{row['statement']} (here: {story.measured(row)})" for row in rows)
+        statements = "; ".join(f"{row['statement']} (here: {story.measured(row)})" for row in rows)
         where = f"{rows[0]['verdict']}: {paper}, {rows[0]['source']}"
         why = reason.partition(". ")[0].rstrip(".") or "no reason is recorded"
-        yield from _wrapped(f"{where}: {told}. Why: {why}.")
-    if len(found) > MAX_REASONS:
-        yield f"... and {len(found) - MAX_REASONS} more reasons, see the report"
+        yield from _wrapped(f"{where}: {statements}. Why: {why}.")
+    if len(groups) > MAX_REASONS:
+        yield f"... and {len(groups) - MAX_REASONS} more reasons, see the report"
 
 
 def _remarks(card: pd.DataFrame) -> Iterator[str]:
